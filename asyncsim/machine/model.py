@@ -1,0 +1,292 @@
+"""The numbers of one GPU, grouped by the unit that they describe.
+
+Every number is exact (int or Fraction) and carries its unit in its name.  In the file the key is
+the field's name without the unit: `tma.issue_cycles` is `issue = { cycles = ... }` in `[tma]`.
+Costs are of three kinds: *issue* occupies the issuing warp, *latency* occupies nobody, a *rate*
+belongs to a shared server.  Imports the standard library only.  See docs/machine.md.
+"""
+
+__all__ = [
+    "L2",
+    "Alu",
+    "Barrier",
+    "Clock",
+    "Code",
+    "CpAsync",
+    "Dram",
+    "Fence",
+    "GlobalStore",
+    "Gpu",
+    "Launch",
+    "Machine",
+    "Mbarrier",
+    "Smem",
+    "Tma",
+    "Wgmma",
+]
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from asyncsim.machine.quantity import (
+    Bytes,
+    BytesPerCycle,
+    Count,
+    Counts,
+    Cycles,
+    CyclesCurve,
+    Mhz,
+    Provenance,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Gpu:
+    """Sizes and limits of the chip."""
+
+    sms: Count
+    gpc_sms: Counts  # SMs of each GPC; the sum is `sms`
+    sub_partitions: Count  # of one SM
+    warps_per_sm: Count
+    threads_per_sm: Count
+    threads_per_cta: Count
+    ctas_per_sm: Count
+    cluster_ctas: Count  # largest portable cluster
+    registers_per_sm: Count
+    registers_per_thread: Count
+    register_granule: Count  # registers of a warp are allocated in this step
+    named_barriers: Count
+    smem_per_sm_bytes: Bytes
+    smem_per_cta_bytes: Bytes  # dynamic shared memory, opt-in
+    smem_reserved_per_cta_bytes: Bytes
+    smem_granule_bytes: Bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """CTA starts and ends."""
+
+    start_ramp_cycles: Cycles  # first CTA start to last, one CTA on each SM
+    replacement_cycles: Cycles  # last clock of a CTA to the first clock of its successor
+    prologue_cycles: Cycles  # kernel entry, parameters, role dispatch: before the first op
+    end_cycles: Cycles  # last op to the end of the CTA
+
+
+@dataclass(frozen=True, slots=True)
+class Tma:
+    """The copy engine: one serial server for each SM, and the return port behind it."""
+
+    issue_cycles: Cycles  # a tensor load by an elected lane
+    issue_lane_loop_cycles: Cycles  # the same chosen by threadIdx: the compiler adds a lane loop
+    load_bytes_per_cycle: BytesPerCycle  # engine occupancy of a load
+    store_bytes_per_cycle: BytesPerCycle  # engine occupancy of a store
+    reduce_bytes_per_cycle: BytesPerCycle
+    min_copy_cycles: Cycles  # engine occupancy of the smallest copy
+    copy_overhead_cycles: Cycles  # engine occupancy beside bytes / rate
+    row_bytes: Bytes  # the engine moves at most one row of this size in a cycle
+    queue_depth: Count  # copies accepted at issue speed before the engine's pace rules
+    fill_bytes_per_cycle: BytesPerCycle  # data return into one SM
+    latency_l2_cycles: Cycles  # issue to landing for 0 bytes, L2 hit, as a lone thread sees it
+    latency_dram_cycles: Cycles  # the same for an L2 miss on an idle chip
+    descriptor_first_use_cycles: Cycles
+    store_issue_cycles: Cycles
+    store_latency_cycles: Cycles  # issue to the return of wait_group, beside bytes / rate
+    commit_cycles: Cycles
+    wait_cycles: Cycles  # wait_group with nothing left to wait for
+
+
+@dataclass(frozen=True, slots=True)
+class Mbarrier:
+    """Barriers in shared memory."""
+
+    init_cycles: Cycles
+    arrive_cycles: Cycles
+    expect_tx_cycles: Cycles  # arrive.expect_tx or expect_tx
+    try_wait_cycles: Cycles  # success at once, result branched on
+    try_wait_pipelined_cycles: Cycles  # success at once, result not yet used
+    wake_by_warps_cycles: CyclesCurve  # arrive to the last of n converged waiting warps
+    poll_cycles: Cycles  # period of a wait in a diverged warp, minimal loop
+    timeout_cycles: Cycles  # a converged try_wait sleeps at most so long
+    remote_arrive_cycles: Cycles
+    remote_wake_cycles: Cycles
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """bar.sync, bar.warp.sync and elect."""
+
+    sync_cycles: Cycles  # base, beside the warps
+    sync_per_warp_cycles: Cycles
+    named_extra_cycles: Cycles  # a barrier with a register or partial count
+    handoff_cycles: Cycles  # bar.arrive to the waiter of bar.sync
+    syncwarp_cycles: Cycles
+    elect_cycles: Cycles
+    cluster_cycles: Cycles  # relaxed arrive + wait
+    cluster_release_cycles: Cycles  # with release/acquire
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """Issue costs of fences with nothing pending."""
+
+    proxy_async_smem_cycles: Cycles
+    proxy_async_cycles: Cycles  # all state spaces
+    mbarrier_init_cycles: Cycles
+    cta_cycles: Cycles
+    gpu_cycles: Cycles
+
+
+@dataclass(frozen=True, slots=True)
+class CpAsync:
+    """Non-bulk copies, 16 bytes for each lane."""
+
+    issue_cycles: Cycles  # one warp instruction
+    issue_contended_cycles: Cycles  # SM-wide interval of instructions when many warps issue
+    latency_l2_cycles: Cycles
+    latency_dram_cycles: Cycles
+    commit_cycles: Cycles
+    wait_cycles: Cycles  # commit + wait_group with nothing pending
+    port_bytes_per_cycle: BytesPerCycle  # into one SM
+    mbarrier_extra_cycles: Cycles  # completion by mbarrier instead of wait_group
+
+
+@dataclass(frozen=True, slots=True)
+class Wgmma:
+    """m64nNk(32 bytes): one server for each SM, first come first served by instruction.
+
+    interval = max(N * ss_per_n, ss_base + N * ss_base_per_n) with A in shared memory,
+    max(N * ss_per_n, rs_floor) with A in registers.
+    """
+
+    per_column_cycles: Cycles
+    ss_base_cycles: Cycles
+    ss_base_per_column_cycles: Cycles
+    rs_floor_cycles: Cycles
+    tail_ss_cycles: Cycles  # completion of a group beside its intervals, from before the fence
+    tail_rs_cycles: Cycles
+    issue_by_n_cycles: CyclesCurve
+    fence_cycles: Cycles
+    commit_cycles: Cycles
+    wait_cycles: Cycles  # wait_group on nothing
+    queue_depth: Count  # instructions of a warpgroup in flight before its issue stalls
+
+
+@dataclass(frozen=True, slots=True)
+class Alu:
+    """Pipes of one sub-partition: interval of warp instructions, and dependent latency."""
+
+    ffma_cycles: Cycles
+    ffma_latency_cycles: Cycles
+    alu_cycles: Cycles
+    alu_latency_cycles: Cycles
+    mufu_cycles: Cycles
+    mufu_latency_cycles: Cycles
+    cvt_cycles: Cycles
+    cvt_latency_cycles: Cycles
+    shfl_cycles: Cycles
+    shfl_latency_cycles: Cycles
+
+
+@dataclass(frozen=True, slots=True)
+class Smem:
+    """The shared-memory port of one SM and its loads and stores."""
+
+    port_bytes_per_cycle: BytesPerCycle
+    load_latency_cycles: Cycles
+    load_issue_cycles: Cycles  # one warp, back to back, 4 bytes for each lane
+    store_issue_cycles: Cycles
+    warp_bytes_per_cycle: BytesPerCycle  # what one warp reaches with 16 bytes for each lane
+
+
+@dataclass(frozen=True, slots=True)
+class L2:
+    """L2 as ports with a bandwidth."""
+
+    device_bytes_per_cycle: BytesPerCycle
+    gpc_bytes_per_cycle: BytesPerCycle  # private lines, one GPC
+    shared_gpc_bytes_per_cycle: BytesPerCycle  # SMs of a GPC that read the same lines
+    shared_sm_bytes_per_cycle: BytesPerCycle  # each SM, all SMs reading the same lines
+    capacity_bytes: Bytes
+    latency_cycles: Cycles  # a plain load
+
+
+@dataclass(frozen=True, slots=True)
+class Dram:
+    """DRAM as one server with a loaded latency."""
+
+    read_bytes_per_cycle: BytesPerCycle
+    write_bytes_per_cycle: BytesPerCycle
+    latency_cycles: Cycles  # a plain load, idle chip
+    round_trip_by_inflight_cycles: CyclesCurve  # bytes in flight for each SM, all SMs loading
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalStore:
+    """st.global straight from registers."""
+
+    issue_cycles: Cycles  # one warp instruction of 8 bytes for each lane, 8 rows of 32 bytes
+    sm_bytes_per_cycle: BytesPerCycle  # one SM, such pieces
+    device_bytes_per_cycle: BytesPerCycle  # all SMs, such pieces
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """Cycles of a generated loop turn beside its modelled ops (counters, addresses, branches)."""
+
+    loop_cycles: Cycles  # any loop, body of more than `loop_min_cycles`
+    loop_min_cycles: Cycles  # the shortest turn of any loop
+    counter_cycles: Cycles  # stage and phase update
+    producer_elected_cycles: Cycles  # TMA producer: elected lane in a branch, others parked
+    producer_all_lanes_cycles: Cycles  # TMA producer: all lanes loop, one issues
+    consumer_cycles: Cycles  # ring consumer: all lanes wait, lane 0 arrives
+    wgmma_consumer_cycles: Cycles  # wait, fence, k slices, commit, wait_group, elected arrive
+    cp_async_cycles: Cycles  # multistage turn: wait_group, block barrier, copies, commit
+
+
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """SM clocks.  A time is cycles over a stated clock."""
+
+    boost_mhz: Mhz
+    tensor_burst_mhz: Mhz  # the first milliseconds of full tensor load
+    tensor_sustained_mhz: Mhz  # after about a second of it
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """One GPU: its numbers, and for each number where it comes from.
+
+    `provenance` is keyed by the dotted key of the file (`tma.issue`).
+    """
+
+    name: str
+    title: str
+    architecture: str
+    date: str
+    driver: str
+    cuda: str
+    nvrtc: str
+    boards: tuple[str, ...]
+    gpu: Gpu
+    launch: Launch
+    tma: Tma
+    mbarrier: Mbarrier
+    barrier: Barrier
+    fence: Fence
+    cp_async: CpAsync
+    wgmma: Wgmma
+    alu: Alu
+    smem: Smem
+    l2: L2
+    dram: Dram
+    gst: GlobalStore
+    code: Code
+    clock: Clock
+    provenance: Mapping[str, Provenance]
+
+    def count_by_how(self) -> dict[str, int]:
+        """How many numbers are measured, published and assumed."""
+        counts = {"measured": 0, "published": 0, "assumed": 0}
+        for origin in self.provenance.values():
+            counts[origin.how] += 1
+        return counts
