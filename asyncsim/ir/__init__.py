@@ -1,0 +1,1 @@
+"""The schedule language: frozen declarations, expressions, ops, statements. No reader lives here."""

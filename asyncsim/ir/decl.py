@@ -1,0 +1,190 @@
+"""Declarations: what a schedule owns. Sizes in elements unless the name says bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from asyncsim.errors import SourceLoc
+from asyncsim.ir.dtype import DType
+
+
+class Swizzle(Enum):
+    """Shared-memory swizzle; the value is its span in bytes (PTX ISA, tensor swizzling modes)."""
+
+    NONE = 0
+    B32 = 32
+    B64 = 64
+    B128 = 128
+
+
+class OobFill(Enum):
+    ZERO = "zero"
+    NAN = "nan"
+
+
+class Fill(Enum):
+    """How the host fills a tensor before a run: RANDOM values, the linear index, or zero."""
+
+    RANDOM = "random"
+    IOTA = "iota"
+    ZERO = "zero"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlobalTensor:
+    """A tensor in global memory, row-major strides in elements unless given."""
+
+    name: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: DType
+    output: bool = False
+    fill: Fill = Fill.RANDOM
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorMap:
+    """A TMA descriptor (cuTensorMapEncodeTiled). ``box`` is row-major like the tensor's shape."""
+
+    name: str
+    tensor: str
+    box: tuple[int, ...]
+    swizzle: Swizzle = Swizzle.NONE
+    oob_fill: OobFill = OobFill.ZERO
+    element_strides: tuple[int, ...] = ()
+    l2_promotion_bytes: int = 128
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmemTile:
+    """``stages`` equal tiles in shared memory, each aligned to ``align`` bytes.
+
+    ``offset`` is the byte address of stage 0 in the CTA's shared memory, set by ``finish()``.
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: DType
+    stages: int = 1
+    swizzle: Swizzle = Swizzle.NONE
+    align: int = 128
+    offset: int = -1
+    loc: SourceLoc | None = None
+
+    @property
+    def stage_bytes(self) -> int:
+        n = self.dtype.bytes
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    @property
+    def stage_stride(self) -> int:
+        """Bytes from one stage to the next: stage_bytes rounded up to the alignment."""
+        return -(-self.stage_bytes // self.align) * self.align
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mbarrier:
+    """``stages`` mbarrier objects of 8 bytes, each expecting ``count`` arrivals a phase."""
+
+    name: str
+    count: int
+    stages: int = 1
+    offset: int = -1
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamedBarrier:
+    """Hardware barrier ``id`` (1..15; 0 is the block barrier) for ``threads`` threads."""
+
+    name: str
+    id: int
+    threads: int
+    loc: SourceLoc | None = None
+
+
+class FragmentLayout(Enum):
+    """PER_THREAD: n private registers. ACCUMULATOR: m64nN wgmma accumulator, N/2 registers."""
+
+    PER_THREAD = "per_thread"
+    ACCUMULATOR = "accumulator"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fragment:
+    """Registers of every thread of the role that uses it; ``registers`` values a thread.
+
+    An ACCUMULATOR of m64nN holds row 16*warp + lane/4 + 8*((r/2)%2), column
+    8*(r/4) + 2*(lane%4) + r%2 in register r (PTX ISA, wgmma register fragments).
+    """
+
+    name: str
+    registers: int
+    dtype: DType
+    layout: FragmentLayout = FragmentLayout.PER_THREAD
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a compute op costs one warp, in counts: instructions, bytes, and chain cycles.
+
+    ffma, alu, mufu, cvt, shuffle: warp instructions. lds_bytes, sts_bytes: bytes the warp moves.
+    chain_ffma, chain_alu: dependent instructions in sequence (latency bound); chain_lds: loads
+    that the chain waits for.
+    """
+
+    ffma: int = 0
+    alu: int = 0
+    mufu: int = 0
+    cvt: int = 0
+    shuffle: int = 0
+    lds_bytes: int = 0
+    sts_bytes: int = 0
+    chain_ffma: int = 0
+    chain_alu: int = 0
+    chain_lds: int = 0
+
+
+class AccessMode(Enum):
+    READ = "read"
+    WRITE = "write"
+    READ_WRITE = "read_write"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputeOperand:
+    """A typed operand of a compute definition: a fragment or a shared-memory view."""
+
+    name: str
+    kind: str  # "fragment" | "smem" | "int"
+    mode: AccessMode = AccessMode.READ
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComputeDef:
+    """Computation of one warp on its operands: cost, CUDA text and NumPy meaning of one thing.
+
+    ``cuda`` is a C++ statement block run by every thread. It sees each fragment as an array
+    ``T name[n]``, each smem operand as ``name(row, col)`` (a readable or writable element), each
+    int operand as an int, and ``lane``, ``thread_in_role``. ``numpy`` gets the operands by keyword:
+    fragments as arrays (32, registers), smem operands as arrays of the view's shape, ints as
+    ints, and ``lane``, ``thread_in_role`` as arrays of 32; it writes in place.
+    ``work`` may depend on the int operands: then it is a function of them.
+    """
+
+    name: str
+    operands: tuple[ComputeOperand, ...]
+    work: Callable[..., Work]
+    cuda: str
+    numpy: Callable[..., Any]
+
+
+Decl = GlobalTensor | TensorMap | SmemTile | Mbarrier | NamedBarrier | Fragment

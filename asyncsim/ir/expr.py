@@ -1,0 +1,158 @@
+"""Integer expressions of a schedule.
+
+Plain frozen trees with structural equality. The builder's traced values wrap them; readers
+compile them (``python_source``) or print them as C (hw/render).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+
+class Builtin(Enum):
+    """Values that the hardware supplies. LANE and THREAD_IN_ROLE differ from lane to lane."""
+
+    BLOCK_IDX_X = "block_idx.x"
+    BLOCK_IDX_Y = "block_idx.y"
+    BLOCK_IDX_Z = "block_idx.z"
+    CTA_RANK = "cta_rank"
+    WARP_IN_ROLE = "warp_in_role"
+    THREAD_IN_ROLE = "thread_in_role"
+    LANE = "lane"
+
+
+LANE_VARYING = frozenset({Builtin.THREAD_IN_ROLE, Builtin.LANE})
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    """An integer known when the schedule is built."""
+
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A loop variable or a role-local integer."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """A kernel argument: known to check, simulate and evaluate, a parameter of the CUDA code."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltinRef:
+    builtin: Builtin
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    op: str  # - ~
+    operand: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    op: str  # + - * // % & | ^ << >> min max < <= > >= == !=
+    lhs: Expr
+    rhs: Expr
+
+
+Expr = Const | Var | Arg | BuiltinRef | Unary | Binary
+
+ZERO, ONE = Const(0), Const(1)
+
+_FOLD: Mapping[str, Callable[[int, int], int]] = {
+    "+": lambda a, b: a + b,
+    "-": lambda a, b: a - b,
+    "*": lambda a, b: a * b,
+    "&": lambda a, b: a & b,
+    "|": lambda a, b: a | b,
+    "^": lambda a, b: a ^ b,
+    "min": min,
+    "max": max,
+    "<": lambda a, b: int(a < b),
+    "<=": lambda a, b: int(a <= b),
+    ">": lambda a, b: int(a > b),
+    ">=": lambda a, b: int(a >= b),
+    "==": lambda a, b: int(a == b),
+    "!=": lambda a, b: int(a != b),
+}
+
+
+def binary(op: str, lhs: Expr, rhs: Expr) -> Expr:
+    """``lhs op rhs`` with constants folded; division and shifts fold for valid operands only."""
+    if isinstance(lhs, Const) and isinstance(rhs, Const):
+        a, b = lhs.value, rhs.value
+        if op in _FOLD:
+            return Const(_FOLD[op](a, b))
+        if op in ("//", "%") and b > 0:
+            return Const(a // b if op == "//" else a % b)
+        if op in ("<<", ">>") and 0 <= b < 63:
+            return Const(a << b if op == "<<" else a >> b)
+    if rhs == ZERO and op in ("+", "-", "^", "|", "<<", ">>"):
+        return lhs
+    if lhs == ZERO and op in ("+", "^", "|"):
+        return rhs
+    if rhs == ONE and op in ("*", "//"):
+        return lhs
+    if lhs == ONE and op == "*":
+        return rhs
+    return Binary(op, lhs, rhs)
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The nodes of an expression, parents first."""
+    stack = [expr]
+    while stack:
+        node = stack.pop()
+        yield node
+        match node:
+            case Unary(_, operand):
+                stack.append(operand)
+            case Binary(_, lhs, rhs):
+                stack += (rhs, lhs)
+            case _:
+                pass
+
+
+def is_lane_varying(expr: Expr) -> bool:
+    return any(isinstance(n, BuiltinRef) and n.builtin in LANE_VARYING for n in walk(expr))
+
+
+def python_source(expr: Expr, name: Callable[[Expr], str]) -> str:
+    """Python text of an expression; ``name`` spells the leaves (Var, Arg, BuiltinRef)."""
+    match expr:
+        case Const(value):
+            return str(value) if value >= 0 else f"({value})"
+        case Var() | Arg() | BuiltinRef():
+            return name(expr)
+        case Unary(op, operand):
+            return f"({op}{python_source(operand, name)})"
+        case Binary(("min" | "max") as op, lhs, rhs):
+            return f"{op}({python_source(lhs, name)}, {python_source(rhs, name)})"
+        case Binary(op, lhs, rhs):
+            return f"({python_source(lhs, name)} {op} {python_source(rhs, name)})"
+
+
+def text(expr: Expr) -> str:
+    """The expression as the text form prints it."""
+
+    def leaf(node: Expr) -> str:
+        match node:
+            case Var(n) | Arg(n):
+                return n
+            case BuiltinRef(b):
+                return b.value
+            case _:
+                raise AssertionError(node)
+
+    out = python_source(expr, leaf)
+    return out[1:-1] if isinstance(expr, Binary) and out.startswith("(") else out

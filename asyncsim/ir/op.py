@@ -1,0 +1,275 @@
+"""Ops: one node is one PTX instruction, named after its opcode.
+
+Every op has a stable ``id``, the user's source line, and a ``scope`` that says who executes it.
+Operands are references by name with expressions for what varies. The union ``Op`` is closed;
+each reader is a ``match`` over it that ends in ``assert_never``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+from asyncsim.errors import SourceLoc
+from asyncsim.ir.decl import ComputeDef
+from asyncsim.ir.expr import Expr
+
+
+class Scope(Enum):
+    """Who executes an op.
+
+    ALL_LANES: each of the 32 lanes on its own. ELECTED: one lane of the warp. WARP: the warp as
+    one (bar.sync, bar.warp.sync). WARPGROUP: four warps as one (wgmma).
+    """
+
+    ALL_LANES = "all"
+    ELECTED = "elected"
+    WARP = "warp"
+    WARPGROUP = "warpgroup"
+
+
+class GroupKind(Enum):
+    """Which FIFO of groups: cp.async and bulk groups belong to a thread, wgmma's to a warpgroup."""
+
+    CP_ASYNC = "cp_async"
+    BULK = "bulk"
+    WGMMA = "wgmma"
+
+
+class FenceSpace(Enum):
+    SHARED = "shared"
+    GLOBAL = "global"
+    ALL = "all"
+
+
+@dataclass(frozen=True, slots=True)
+class MbarrierRef:
+    """One mbarrier of an array."""
+
+    name: str
+    stage: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalView:
+    """A box of a tensor: first element and extent per dimension (in elements)."""
+
+    tensor: str
+    start: tuple[Expr, ...]
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SmemView:
+    """A box of one stage of a tile. ``expects`` is the global box whose data the reader means."""
+
+    tile: str
+    stage: Expr
+    start: tuple[Expr, ...]
+    shape: tuple[int, ...]
+    expects: GlobalView | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentRef:
+    """Registers ``first .. first+count-1`` of a fragment."""
+
+    name: str
+    first: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpBase:
+    id: int
+    scope: Scope
+    loc: SourceLoc | None
+
+
+# -- mbarrier ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MbarrierInit(OpBase):
+    mbarrier: MbarrierRef
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MbarrierInval(OpBase):
+    mbarrier: MbarrierRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MbarrierArrive(OpBase):
+    mbarrier: MbarrierRef
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MbarrierExpectTx(OpBase):
+    mbarrier: MbarrierRef
+    bytes: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MbarrierArriveExpectTx(OpBase):
+    mbarrier: MbarrierRef
+    bytes: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MbarrierWait(OpBase):
+    """Blocking wait (a try_wait loop) until the phase with ``parity`` has completed."""
+
+    mbarrier: MbarrierRef
+    parity: Expr
+
+
+# -- copies ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CpAsync(OpBase):
+    """cp.async of 4, 8 or 16 bytes a lane; ``src_bytes`` fewer zero-fills the rest."""
+
+    dst: SmemView
+    src: GlobalView
+    bytes: int
+    src_bytes: Expr | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TmaLoad(OpBase):
+    """cp.async.bulk.tensor, global to shared, completing by bytes on an mbarrier."""
+
+    dst: SmemView
+    tensor_map: str
+    src: GlobalView
+    mbarrier: MbarrierRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TmaStore(OpBase):
+    """cp.async.bulk.tensor, shared to global, completing in a bulk group."""
+
+    dst: GlobalView
+    tensor_map: str
+    src: SmemView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitGroup(OpBase):
+    kind: GroupKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WaitGroup(OpBase):
+    """Wait until at most ``n`` most recent groups are pending; ``read``: sources read (bulk)."""
+
+    kind: GroupKind
+    n: int
+    read: bool = False
+
+
+# -- fences and barriers -----------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FenceMbarrierInit(OpBase):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FenceProxyAsync(OpBase):
+    space: FenceSpace
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarSync(OpBase):
+    """bar.sync ``barrier``, ``threads``; barrier 0 with all threads is __syncthreads."""
+
+    barrier: int
+    threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarArrive(OpBase):
+    barrier: int
+    threads: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarWarpSync(OpBase):
+    pass
+
+
+# -- tensor core -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WgmmaFence(OpBase):
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WgmmaMmaAsync(OpBase):
+    """wgmma.mma_async m64nNkK: d += a * b^T; ``a`` (64, K) and ``b`` (N, K) are K-major views.
+
+    ``accumulate`` 0 overwrites d (scale-d).
+    """
+
+    d: FragmentRef
+    a: SmemView
+    b: SmemView
+    n: int
+    k: int
+    accumulate: Expr
+
+
+# -- plain memory and compute ------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdGlobal(OpBase):
+    dst: FragmentRef
+    src: GlobalView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StGlobal(OpBase):
+    dst: GlobalView
+    src: FragmentRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LdShared(OpBase):
+    dst: FragmentRef
+    src: SmemView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StShared(OpBase):
+    dst: SmemView
+    src: FragmentRef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compute(OpBase):
+    defn: ComputeDef
+    operands: tuple[FragmentRef | SmemView | Expr, ...]
+
+
+MbarrierOp = (
+    MbarrierInit
+    | MbarrierInval
+    | MbarrierArrive
+    | MbarrierExpectTx
+    | MbarrierArriveExpectTx
+    | MbarrierWait
+)
+CopyOp = CpAsync | TmaLoad | TmaStore | CommitGroup | WaitGroup
+SyncOp = FenceMbarrierInit | FenceProxyAsync | BarSync | BarArrive | BarWarpSync
+TensorOp = WgmmaFence | WgmmaMmaAsync
+MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute
+Op = MbarrierOp | CopyOp | SyncOp | TensorOp | MemoryOp

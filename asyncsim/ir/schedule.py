@@ -1,0 +1,104 @@
+"""A finished schedule: frozen declarations and statements, plus look-ups that readers share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from asyncsim.ir.decl import Decl, Fragment, GlobalTensor, Mbarrier, SmemTile, TensorMap
+from asyncsim.ir.op import Op, OpBase
+from asyncsim.ir.stmt import Elect, For, Role, Specialize, Stmt, When
+
+D = TypeVar("D")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schedule:
+    """One kernel. ``grid`` counts CTAs; ``args`` bind the kernel arguments to values.
+
+    smem_bytes: dynamic shared memory of a CTA, barriers included. ctas_per_sm: launch bound.
+    """
+
+    name: str
+    archs: tuple[str, ...]
+    args: tuple[tuple[str, int], ...]
+    decls: tuple[Decl, ...]
+    grid: tuple[int, int, int]
+    warps: int
+    body: tuple[Stmt, ...]
+    smem_bytes: int = 0
+    ctas_per_sm: int = 1
+    _by_name: dict[str, Decl] = field(default_factory=dict, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        self._by_name.update({d.name: d for d in self.decls})
+
+    @property
+    def threads(self) -> int:
+        return 32 * self.warps
+
+    @property
+    def ctas(self) -> int:
+        x, y, z = self.grid
+        return x * y * z
+
+    def _get(self, name: str, kind: type[D]) -> D:
+        decl = self._by_name[name]
+        assert isinstance(decl, kind), (name, kind)
+        return decl
+
+    def tensor(self, name: str) -> GlobalTensor:
+        return self._get(name, GlobalTensor)
+
+    def tensor_map(self, name: str) -> TensorMap:
+        return self._get(name, TensorMap)
+
+    def tile(self, name: str) -> SmemTile:
+        return self._get(name, SmemTile)
+
+    def mbarrier(self, name: str) -> Mbarrier:
+        return self._get(name, Mbarrier)
+
+    def fragment(self, name: str) -> Fragment:
+        return self._get(name, Fragment)
+
+    def of_kind(self, kind: type[D]) -> tuple[D, ...]:
+        """The declarations of one kind, in order."""
+        return tuple(d for d in self.decls if isinstance(d, kind))
+
+    def roles(self) -> tuple[Role, ...]:
+        """The roles in warp order; a schedule without Specialize has one role, "block"."""
+        found = [r for s in statements(self.body) if isinstance(s, Specialize) for r in s.roles]
+        if not found:
+            return (Role(name="block", first_warp=0, warps=self.warps, body=self.body),)
+        return tuple(sorted(found, key=lambda r: r.first_warp))
+
+    def role_of(self, warp: int) -> Role | None:
+        """The role that owns a warp; None for a warp that only runs the common part."""
+        return next(
+            (r for r in self.roles() if r.first_warp <= warp < r.first_warp + r.warps), None
+        )
+
+    def ops(self) -> Iterator[Op]:
+        """Every op once, in program order."""
+        for s in statements(self.body):
+            if isinstance(s, OpBase):
+                yield s
+
+
+def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement, parents first, in program order."""
+    for s in body:
+        yield s
+        match s:
+            case For(body=inner) | Elect(body=inner):
+                yield from statements(inner)
+            case When(body=inner, orelse=other):
+                yield from statements(inner)
+                yield from statements(other)
+            case Specialize(roles=roles):
+                for role in roles:
+                    yield from statements(role.body)
+            case _:
+                pass

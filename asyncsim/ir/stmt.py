@@ -1,0 +1,71 @@
+"""Statements: loops, conditions, role-local integers, warp specialisation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from asyncsim.errors import SourceLoc
+from asyncsim.ir.expr import Expr
+from asyncsim.ir.op import Op
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class For:
+    """``for var in range(trip_count)``; ``unroll`` is a hint to the renderer."""
+
+    var: str
+    trip_count: Expr
+    body: tuple[Stmt, ...]
+    unroll: int = 1
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class When:
+    """``if condition``: uniform over the warp (no lane-varying values)."""
+
+    condition: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...] = ()
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Set:
+    """``var = value``; ``declare`` marks the first assignment."""
+
+    var: str
+    value: Expr
+    declare: bool = False
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elect:
+    """The body is run by one lane: of each warp, or of warp 0 of the role only (``of_role``)."""
+
+    body: tuple[Stmt, ...]
+    of_role: bool = False
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """A range of warps with a program of its own."""
+
+    name: str
+    first_warp: int
+    warps: int
+    body: tuple[Stmt, ...]
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Specialize:
+    """Each warp runs the role that owns it. There is no implicit join afterwards."""
+
+    roles: tuple[Role, ...]
+    loc: SourceLoc | None = None
+
+
+Stmt = Op | For | When | Set | Elect | Specialize

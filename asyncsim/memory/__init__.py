@@ -1,0 +1,1 @@
+"""Addresses, swizzles and regions: the one place that says which bytes an operand touches."""

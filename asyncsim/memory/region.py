@@ -1,0 +1,168 @@
+"""Regions: exact sets of bytes (shared memory), boxes (global), registers (fragments).
+
+Disjoint regions never race. A shared-memory region is a bit set, one bit a byte, relative to its
+lowest address; big-int ``&`` makes the overlap test exact and fast.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+
+from asyncsim.ir.decl import Mbarrier, SmemTile, Swizzle
+from asyncsim.memory.swizzle import swizzled
+
+
+@dataclass(frozen=True, slots=True)
+class SmemRegion:
+    """Bytes ``low + i`` of the shared memory of CTA ``owner`` for each set bit i of ``mask``."""
+
+    owner: int
+    name: str
+    low: int
+    mask: int
+
+    def overlaps(self, other: Region) -> bool:
+        if not isinstance(other, SmemRegion) or self.owner != other.owner:
+            return False
+        shift = other.low - self.low
+        if shift >= 0:
+            return bool((self.mask >> shift) & other.mask)
+        return bool(self.mask & (other.mask >> -shift))
+
+    def covers(self, other: Region) -> bool:
+        """Every byte of ``other`` is in this region."""
+        if not isinstance(other, SmemRegion) or self.owner != other.owner:
+            return False
+        shift = other.low - self.low
+        return shift >= 0 and not (other.mask & ~(self.mask >> shift))
+
+    @property
+    def bytes(self) -> int:
+        return self.mask.bit_count()
+
+    def __str__(self) -> str:
+        return f"{self.name}[{self.low}..{self.low + self.mask.bit_length() - 1}]"
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalBox:
+    """A box of a tensor: start and extent in elements per dimension, clipped to the tensor."""
+
+    tensor: str
+    start: tuple[int, ...]
+    shape: tuple[int, ...]
+
+    def overlaps(self, other: Region) -> bool:
+        if not isinstance(other, GlobalBox) or self.tensor != other.tensor:
+            return False
+        return all(
+            a < b + m and b < a + n
+            for a, n, b, m in zip(self.start, self.shape, other.start, other.shape, strict=True)
+        )
+
+    def covers(self, other: Region) -> bool:
+        if not isinstance(other, GlobalBox) or self.tensor != other.tensor:
+            return False
+        return all(
+            a <= b and b + m <= a + n
+            for a, n, b, m in zip(self.start, self.shape, other.start, other.shape, strict=True)
+        )
+
+    @property
+    def elements(self) -> int:
+        n = 1
+        for extent in self.shape:
+            n *= extent
+        return n
+
+    def __str__(self) -> str:
+        spans = ", ".join(f"{a}:{a + n}" for a, n in zip(self.start, self.shape, strict=True))
+        return f"{self.tensor}[{spans}]"
+
+
+@dataclass(frozen=True, slots=True)
+class RegisterRegion:
+    """Registers of a fragment in every thread of one warp; bit r of ``mask`` is register r."""
+
+    cta: int
+    warp: int
+    name: str
+    mask: int
+
+    def overlaps(self, other: Region) -> bool:
+        return (
+            isinstance(other, RegisterRegion)
+            and (self.cta, self.warp, self.name) == (other.cta, other.warp, other.name)
+            and bool(self.mask & other.mask)
+        )
+
+    def covers(self, other: Region) -> bool:
+        return (
+            isinstance(other, RegisterRegion)
+            and (self.cta, self.warp, self.name) == (other.cta, other.warp, other.name)
+            and not (other.mask & ~self.mask)
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name} registers of warp {self.warp}"
+
+
+Region = SmemRegion | GlobalBox | RegisterRegion
+
+
+def tile_region(
+    tile: SmemTile, owner: int, stage: int, start: tuple[int, ...], shape: tuple[int, ...]
+) -> SmemRegion:
+    """The exact bytes of a box of one stage, after swizzle."""
+    base = tile.offset + stage * tile.stage_stride
+    origin = base & ~1023
+    mask = 0
+    for offset, size in _runs(tile, start, shape):
+        address = base + offset
+        mask |= _physical_mask(address, size, tile.swizzle) << ((address & ~1023) - origin)
+    if mask == 0:
+        return SmemRegion(owner, tile.name, base, 0)
+    low_bit = (mask & -mask).bit_length() - 1
+    return SmemRegion(owner, tile.name, origin + low_bit, mask >> low_bit)
+
+
+def mbarrier_region(barrier: Mbarrier, owner: int, stage: int) -> SmemRegion:
+    return SmemRegion(owner, barrier.name, barrier.offset + 8 * stage, 0xFF)
+
+
+def _runs(tile: SmemTile, start: tuple[int, ...], shape: tuple[int, ...]) -> list[tuple[int, int]]:
+    """(byte offset in the stage, bytes) of each contiguous logical run of a box."""
+    element = tile.dtype.bytes
+    strides = [1] * len(tile.shape)
+    for d in range(len(tile.shape) - 2, -1, -1):
+        strides[d] = strides[d + 1] * tile.shape[d + 1]
+    inner = len(shape) - 1
+    run = shape[inner]
+    while inner > 0 and start[inner] == 0 and shape[inner] == tile.shape[inner]:
+        inner -= 1
+        run *= shape[inner]
+    tail = sum(start[d] * strides[d] for d in range(inner, len(shape)))
+    outer = product(*(range(start[d], start[d] + shape[d]) for d in range(inner)))
+    return [
+        ((sum(i * s for i, s in zip(index, strides, strict=False)) + tail) * element, run * element)
+        for index in outer
+    ]
+
+
+def _physical_mask(address: int, size: int, mode: Swizzle) -> int:
+    """Bits of the physical bytes of a logical run, relative to ``address`` rounded down to 1024.
+
+    Stages are aligned to the swizzle's repeat, so that the permutation never leaves a repeat.
+    """
+    origin = address & ~1023
+    if mode is Swizzle.NONE or (address == origin and size % 1024 == 0):
+        return ((1 << size) - 1) << (address - origin)
+    mask = 0
+    position = address
+    while position < address + size:
+        chunk_end = min((position | 15) + 1, address + size)
+        physical = swizzled(position & ~15, mode) + (position & 15)
+        mask |= ((1 << (chunk_end - position)) - 1) << (physical - origin)
+        position = chunk_end
+    return mask

@@ -1,0 +1,86 @@
+"""Dynamic ops: one execution of an op by one warp, with explicit barriers, numbers and regions.
+
+``match dyn.op`` says what it is; the other fields hold the resolved operands. Dynamic ops are
+interned while their operands repeat, so readers may cache by identity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+
+from asyncsim.ir.op import Op
+from asyncsim.memory.region import Region
+
+Tag = tuple[str, tuple[int, ...]]
+"""Which data bytes hold: a tensor and (its index - tile index) per dimension."""
+
+
+class Proxy(Enum):
+    """Through which proxy an access is made (PTX ISA, memory consistency model: proxies)."""
+
+    GENERIC = "generic"
+    ASYNC = "async"
+
+
+@dataclass(frozen=True, slots=True)
+class BarrierKey:
+    """An mbarrier object: the CTA (rank in the cluster) that owns it, its name, its stage."""
+
+    cta: int
+    name: str
+    stage: int
+
+    def __str__(self) -> str:
+        return f"{self.name}[{self.stage}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Bytes touched by an op.
+
+    ``lanes``: for an op of all lanes whose lanes touch different bytes, the region of each lane
+    (``region`` is their union); empty when every lane touches all of ``region``.
+    ``tag``: for a write, the data it brings; for a read, the data that is meant (None: any).
+    """
+
+    region: Region
+    write: bool
+    proxy: Proxy
+    lanes: tuple[Region, ...] = ()
+    tag: Tag | None = None
+
+
+class Dyn:
+    """A dynamic op. ``value``: parity of a wait, count of an init or arrive, bytes of an expect or
+    copy, N of a group wait, threads of a named barrier, accumulate flag of a wgmma; otherwise 0.
+
+    ``ints``: the integer operands of a compute op, the lanes' src_bytes of a cp.async.
+    ``accesses`` are resolved when first asked for: timing does not need them.
+    """
+
+    __slots__ = ("_accesses", "_make", "barrier", "ints", "op", "value")
+
+    def __init__(
+        self,
+        op: Op,
+        barrier: BarrierKey | None = None,
+        value: int = 0,
+        accesses: Callable[[], tuple[Access, ...]] | None = None,
+        ints: tuple[int, ...] = (),
+    ) -> None:
+        self.op, self.barrier, self.value, self.ints = op, barrier, value, ints
+        self._make = accesses
+        self._accesses: tuple[Access, ...] | None = None if accesses else ()
+
+    @property
+    def accesses(self) -> tuple[Access, ...]:
+        """The bytes this op touches. Raises ScheduleError (OUT_OF_BOUNDS) outside a tile."""
+        if self._accesses is None:
+            assert self._make is not None
+            self._accesses, self._make = self._make(), None
+        return self._accesses
+
+    def __repr__(self) -> str:
+        return f"Dyn({type(self.op).__name__} #{self.op.id}, {self.barrier}, {self.value})"

@@ -1,0 +1,413 @@
+"""Operands of one warp: from expressions to barriers, numbers and regions.
+
+``Resolver.bind(op)`` gives a function from the values of ``shared_operands(op)`` to a Dyn. Results
+are kept while operands repeat (rings do), in a bounded table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from math import prod
+from operator import itemgetter
+from typing import TypeVar, assert_never
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.ir.expr import (
+    Arg,
+    Builtin,
+    BuiltinRef,
+    Const,
+    Expr,
+    Var,
+    is_lane_varying,
+    python_source,
+    walk,
+)
+from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
+from asyncsim.ir.schedule import Schedule
+from asyncsim.memory.region import (
+    GlobalBox,
+    Region,
+    RegisterRegion,
+    SmemRegion,
+    tile_region,
+)
+from asyncsim.rules import Rule
+from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
+
+_TABLE_LIMIT = 4096
+
+Values = tuple[int, ...]
+LaneValues = Callable[[Values, int], list[Values]]
+Maker = Callable[[Values], Dyn]
+SmemKey = tuple[int, str, int, tuple[int, ...], tuple[int, ...]]
+"""CTA, tile, stage, start and extent of a region: shared by the warps of a program."""
+
+
+def operand_exprs(op: OpBase) -> Iterator[Expr]:
+    """Every expression among the operands of an op, in field order."""
+    for name in type(op).__dataclass_fields__:
+        yield from _exprs(getattr(op, name))
+
+
+def _exprs(value: object) -> Iterator[Expr]:
+    match value:
+        case Const() | Var() | Arg() | BuiltinRef() | ops.MbarrierRef() | SmemView() | GlobalView():
+            match value:
+                case MbarrierRef(_, stage):
+                    yield stage
+                case SmemView(_, stage, start, _, expects):
+                    yield stage
+                    yield from start
+                    if expects is not None:
+                        yield from expects.start
+                case GlobalView(_, start, _):
+                    yield from start
+                case _:
+                    yield value
+        case tuple():
+            for item in value:
+                yield from _exprs(item)
+        case _:
+            if hasattr(value, "lhs") or hasattr(value, "operand"):
+                yield value  # type: ignore[misc]
+
+
+def shared_operands(op: OpBase) -> tuple[Expr, ...]:
+    """What the stream evaluates for an op, each once: lane-invariant expressions whole, and the
+    variables inside lane-varying ones."""
+    found: dict[Expr, None] = {}
+    for expr in operand_exprs(op):
+        if is_lane_varying(expr):
+            for node in walk(expr):
+                if isinstance(node, Var | Arg) or (
+                    isinstance(node, BuiltinRef)
+                    and node.builtin not in (Builtin.LANE, Builtin.THREAD_IN_ROLE)
+                ):
+                    found[node] = None
+        elif not isinstance(expr, Const):
+            found[expr] = None
+    return tuple(found)
+
+
+class Resolver:
+    """Resolves the ops of one warp.
+
+    Everything that does not depend on the operands' values is decided in ``bind``. ``shared``
+    keeps what the warps of a program have in common: regions, and the evaluators of each op.
+    """
+
+    def __init__(
+        self, schedule: Schedule, warp: int, warp_in_role: int, shared: SharedTables
+    ) -> None:
+        self._schedule, self._shared = schedule, shared
+        self._warp, self._warp_in_role = warp, warp_in_role
+        self._cta = 0
+
+    def bind(self, op: OpBase) -> Maker:
+        """A function from the values of ``shared_operands(op)`` to the dynamic op."""
+        evaluator = self._shared.evaluators.get(op.id)
+        if evaluator is None:
+            evaluator = self._shared.evaluators[op.id] = Evaluator(op)
+        build = self._builder(op, evaluator)  # type: ignore[arg-type]
+        table: dict[Values, Dyn] = {}
+        look_up = table.get
+
+        def make(values: Values) -> Dyn:
+            dyn = look_up(values)
+            if dyn is None:
+                if len(table) >= _TABLE_LIMIT:
+                    table.clear()
+                dyn = table[values] = build(values)
+            return dyn
+
+        return make
+
+    def _builder(self, op: Op, ev: Evaluator) -> Maker:
+        """How to resolve one op: the only place that knows each op's operands."""
+        match op:
+            case (
+                ops.MbarrierInit(mbarrier=ref, count=count)
+                | ops.MbarrierArrive(mbarrier=ref, count=count)
+            ):
+                key = self._barrier(op, ref, ev)
+                return lambda v: Dyn(op, key(v), count)
+            case ops.MbarrierInval(mbarrier=ref):
+                key = self._barrier(op, ref, ev)
+                return lambda v: Dyn(op, key(v))
+            case (
+                ops.MbarrierExpectTx(mbarrier=ref, bytes=amount)
+                | ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=amount)
+            ):
+                key, size = self._barrier(op, ref, ev), ev.value(amount)
+                return lambda v: Dyn(op, key(v), size(v))
+            case ops.MbarrierWait(mbarrier=ref, parity=parity):
+                key, bit = self._barrier(op, ref, ev), ev.value(parity)
+                return lambda v: Dyn(op, key(v), bit(v))
+            case ops.CpAsync():
+                return self._cp_async(op, ev)
+            case ops.TmaLoad(dst=dst, src=src, mbarrier=ref):
+                key = self._barrier(op, ref, ev)
+                write = self._tile(op, dst, True, Proxy.ASYNC, ev, source=src)
+                read = self._global(op, src, False, Proxy.ASYNC, ev)
+                size_ = self._box_bytes(src)
+                return lambda v: Dyn(op, key(v), size_, lambda: (read(v), write(v)))
+            case ops.TmaStore(dst=box, src=view):
+                read = self._tile(op, view, False, Proxy.ASYNC, ev)
+                write = self._global(op, box, True, Proxy.ASYNC, ev)
+                size_ = self._box_bytes(box)
+                return lambda v: Dyn(op, None, size_, lambda: (read(v), write(v)))
+            case (
+                ops.CommitGroup()
+                | ops.FenceMbarrierInit()
+                | ops.FenceProxyAsync()
+                | ops.BarWarpSync()
+                | ops.WgmmaFence()
+            ):
+                return _constant(Dyn(op))
+            case ops.WaitGroup(n=n):
+                return _constant(Dyn(op, value=n))
+            case ops.BarSync(threads=threads) | ops.BarArrive(threads=threads):
+                return _constant(Dyn(op, value=threads or self._schedule.threads))
+            case ops.WgmmaMmaAsync():
+                a = self._tile(op, op.a, False, Proxy.ASYNC, ev)
+                b = self._tile(op, op.b, False, Proxy.ASYNC, ev)
+                d = self._registers(op.d, write=True)
+                keep = ev.value(op.accumulate)
+                return lambda v: Dyn(op, None, int(keep(v) != 0), lambda: (a(v), b(v), d))
+            case ops.LdGlobal(dst=frag, src=box):
+                read, regs = self._global(op, box, False, Proxy.GENERIC, ev), frag
+                d = self._registers(regs, write=True)
+                return lambda v: Dyn(op, accesses=lambda: (read(v), d))
+            case ops.StGlobal(dst=box, src=frag):
+                write, regs = self._global(op, box, True, Proxy.GENERIC, ev), frag
+                d = self._registers(regs, write=False)
+                return lambda v: Dyn(op, accesses=lambda: (d, write(v)))
+            case ops.LdShared(dst=frag, src=view):
+                read = self._tile(op, view, False, Proxy.GENERIC, ev)
+                d = self._registers(frag, write=True)
+                return lambda v: Dyn(op, accesses=lambda: (read(v), d))
+            case ops.StShared(dst=view, src=frag):
+                write = self._tile(op, view, True, Proxy.GENERIC, ev)
+                d = self._registers(frag, write=False)
+                return lambda v: Dyn(op, accesses=lambda: (d, write(v)))
+            case ops.Compute():
+                return self._compute(op, ev)
+            case _ as unreachable:
+                assert_never(unreachable)
+
+    # -- operands: each returns a function of the shared values --------------------------------
+
+    def _barrier(
+        self, op: OpBase, ref: MbarrierRef, ev: Evaluator
+    ) -> Callable[[Values], BarrierKey]:
+        stages = self._schedule.mbarrier(ref.name).stages
+        keys = [BarrierKey(self._cta, ref.name, s) for s in range(stages)]
+        stage = ev.value(ref.stage)
+
+        def key(v: Values) -> BarrierKey:
+            s = stage(v)
+            if not 0 <= s < stages:
+                raise ScheduleError(
+                    f"mbarrier {ref.name}[{s}] of {stages}",
+                    loc=op.loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                    fix=f"the stage must be 0..{stages - 1}",
+                )
+            return keys[s]
+
+        return key
+
+    def _tile(
+        self,
+        op: OpBase,
+        view: SmemView,
+        write: bool,
+        proxy: Proxy,
+        ev: Evaluator,
+        source: GlobalView | None = None,
+    ) -> Callable[[Values], Access]:
+        stage = ev.value(view.stage)
+        means = source or view.expects
+        tag = self._tag(view, means, ev) if means is not None else None
+        one = op.scope is Scope.ELECTED or not any(is_lane_varying(e) for e in view.start)
+        starts, first = ev.lanes(view.start, one=one), 32 * self._warp_in_role
+
+        def access(v: Values) -> Access:
+            s = stage(v)
+            lanes = tuple([self._smem_region(op, view, s, at) for at in starts(v, first)])
+            means_tag = tag(v) if tag is not None else None
+            if len(lanes) == 1:
+                return Access(lanes[0], write, proxy, (), means_tag)
+            return Access(self._union(lanes), write, proxy, lanes, means_tag)
+
+        return access
+
+    def _smem_region(
+        self, op: OpBase, view: SmemView, stage: int, start: tuple[int, ...]
+    ) -> SmemRegion:
+        key = (self._cta, view.tile, stage, start, view.shape)
+        region = self._shared.smem.get(key)
+        if region is None:
+            tile = self._schedule.tile(view.tile)
+            inside = all(
+                a >= 0 and a + n <= have
+                for a, n, have in zip(start, view.shape, tile.shape, strict=True)
+            )
+            if not (0 <= stage < tile.stages and inside):
+                raise ScheduleError(
+                    f"{view.tile}[{stage}] at {start} of extent {view.shape} leaves the tile",
+                    loc=op.loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                    fix=f"stages 0..{tile.stages - 1}, shape {tile.shape}",
+                )
+            region = tile_region(tile, self._cta, stage, start, view.shape)
+            self._shared.smem[key] = region
+        return region
+
+    def _union(self, lanes: tuple[SmemRegion, ...]) -> SmemRegion:
+        key = tuple(map(id, lanes))  # regions are interned, so identity is enough
+        region = self._shared.unions.get(key)
+        if region is None:
+            region = self._shared.unions[key] = union(lanes)  # type: ignore[assignment]
+        return region  # type: ignore[return-value]
+
+    def _tag(self, view: SmemView, means: GlobalView, ev: Evaluator) -> Callable[[Values], Tag]:
+        """(tensor, tensor index - tile index): equal for a copy and the read that means it.
+
+        Lane-varying starts cancel in the difference, so lane 0 speaks for the warp.
+        """
+        rank, first = len(means.start), 32 * self._warp_in_role
+        both = ev.lanes(means.start + view.start, one=True)
+
+        def tag(v: Values) -> Tag:
+            at = both(v, first)[0]
+            return means.tensor, tuple([at[d] - at[d + rank] for d in range(rank)])
+
+        return tag
+
+    def _global(
+        self, op: OpBase, view: GlobalView, write: bool, proxy: Proxy, ev: Evaluator
+    ) -> Callable[[Values], Access]:
+        one = op.scope is Scope.ELECTED or not any(is_lane_varying(e) for e in view.start)
+        starts, first = ev.lanes(view.start, one=one), 32 * self._warp_in_role
+
+        def access(v: Values) -> Access:
+            boxes = tuple([GlobalBox(view.tensor, at, view.shape) for at in starts(v, first)])
+            if len(boxes) == 1:
+                return Access(boxes[0], write, proxy)
+            return Access(union(boxes), write, proxy, boxes)
+
+        return access
+
+    def _registers(self, ref: FragmentRef, *, write: bool) -> Access:
+        mask = ((1 << ref.count) - 1) << ref.first
+        return Access(RegisterRegion(self._cta, self._warp, ref.name, mask), write, Proxy.GENERIC)
+
+    def _box_bytes(self, box: GlobalView) -> int:
+        return prod(box.shape) * self._schedule.tensor(box.tensor).dtype.bytes
+
+    # -- ops with several operands -------------------------------------------------------------
+
+    def _cp_async(self, op: ops.CpAsync, ev: Evaluator) -> Maker:
+        read = self._global(op, op.src, False, Proxy.GENERIC, ev)
+        write = self._tile(op, op.dst, True, Proxy.GENERIC, ev, source=op.src)
+        if op.src_bytes is None:
+            return lambda v: Dyn(op, None, op.bytes, lambda: (read(v), write(v)))
+        sizes = ev.lanes((op.src_bytes,), one=op.scope is Scope.ELECTED)
+        first = 32 * self._warp_in_role
+        return lambda v: Dyn(
+            op, None, op.bytes, lambda: (read(v), write(v)), tuple([n for (n,) in sizes(v, first)])
+        )
+
+    def _compute(self, op: ops.Compute, ev: Evaluator) -> Maker:
+        makers: list[Callable[[Values], Access]] = []
+        ints: list[Callable[[Values], int]] = []
+        for formal, actual in zip(op.defn.operands, op.operands, strict=True):
+            modes = [
+                w for w, name in ((False, "read"), (True, "write")) if name in formal.mode.value
+            ]
+            match actual:
+                case FragmentRef():
+                    makers += [_constant(self._registers(actual, write=w)) for w in modes]
+                case SmemView():
+                    makers += [self._tile(op, actual, w, Proxy.GENERIC, ev) for w in modes]
+                case _:
+                    ints.append(ev.value(actual))
+        return lambda v: Dyn(
+            op, accesses=lambda: tuple([m(v) for m in makers]), ints=tuple([i(v) for i in ints])
+        )
+
+
+@dataclass(slots=True)
+class SharedTables:
+    """What the resolvers of one program share."""
+
+    smem: dict[SmemKey, SmemRegion] = field(default_factory=dict)
+    unions: dict[tuple[int, ...], SmemRegion] = field(default_factory=dict)
+    evaluators: dict[int, Evaluator] = field(default_factory=dict)
+
+
+class Evaluator:
+    """Compiles an op's expressions to functions of the values of its shared operands."""
+
+    def __init__(self, op: OpBase) -> None:
+        self._slots = {e: i for i, e in enumerate(shared_operands(op))}
+        self._compiled: dict[tuple[tuple[Expr, ...], bool], LaneValues] = {}
+
+    def value(self, expr: Expr) -> Callable[[Values], int]:
+        """The value of a lane-invariant expression."""
+        if isinstance(expr, Const):
+            return _constant(expr.value)
+        return itemgetter(self._slots[expr])
+
+    def lanes(self, exprs: tuple[Expr, ...], *, one: bool) -> LaneValues:
+        """The values in each lane, from (shared values, first thread); ``one``: lane 0 only."""
+        function = self._compiled.get((exprs, one))
+        if function is None:
+            text = "".join(f"{self._source(e)}, " for e in exprs)
+            if one:
+                code = f"lambda v, thread, lane=0: [({text})]"
+            else:
+                code = f"lambda v, first: [({text}) for lane in R for thread in (first + lane,)]"
+            scope: dict[str, object] = {"__builtins__": {}, "min": min, "max": max, "R": range(32)}
+            function = self._compiled[exprs, one] = eval(code, scope)
+        return function
+
+    def _source(self, expr: Expr) -> str:
+        if expr in self._slots:
+            return f"v[{self._slots[expr]}]"
+        return python_source(expr, self._leaf)
+
+    def _leaf(self, node: Expr) -> str:
+        if node == BuiltinRef(Builtin.LANE):
+            return "lane"
+        if node == BuiltinRef(Builtin.THREAD_IN_ROLE):
+            return "thread"
+        return f"v[{self._slots[node]}]"
+
+
+def union(regions: tuple[Region, ...]) -> Region:
+    """The union of the lanes' regions; for global boxes their bounding box."""
+    first = regions[0]
+    if isinstance(first, SmemRegion):
+        low = min(r.low for r in regions if isinstance(r, SmemRegion))
+        mask = 0
+        for r in regions:
+            assert isinstance(r, SmemRegion)
+            mask |= r.mask << (r.low - low)
+        return SmemRegion(first.owner, first.name, low, mask)
+    assert isinstance(first, GlobalBox)
+    boxes = [r for r in regions if isinstance(r, GlobalBox)]
+    start = tuple(map(min, *(b.start for b in boxes))) if len(boxes) > 1 else first.start
+    end = [max(b.start[d] + b.shape[d] for b in boxes) for d in range(len(first.start))]
+    return GlobalBox(first.tensor, start, tuple(e - s for s, e in zip(start, end, strict=True)))
+
+
+T = TypeVar("T")
+
+
+def _constant(value: T) -> Callable[[Values], T]:
+    return lambda values: value

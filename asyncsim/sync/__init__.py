@@ -1,0 +1,18 @@
+"""Synchronisation state machines: plain classes that know neither SimPy nor CUDA.
+
+Check and simulate both drive them. Faults (overflow, use before init) are SyncFault values of the
+rule they break; a machine never blocks, it says whether a wait passes.
+"""
+
+from asyncsim.sync.collective import WarpgroupCollective
+from asyncsim.sync.groups import GroupQueue
+from asyncsim.sync.mbarrier import MbarrierState, SyncFault
+from asyncsim.sync.named_barrier import NamedBarrierState
+
+__all__ = [
+    "GroupQueue",
+    "MbarrierState",
+    "NamedBarrierState",
+    "SyncFault",
+    "WarpgroupCollective",
+]

@@ -1,0 +1,115 @@
+"""The mbarrier: pending arrivals, transaction bytes, and an integer generation.
+
+Inside, ``generation`` counts the completed phases; outside, a wait sees one parity bit. The
+difference between the two is the aliasing bug. PTX ISA, mbarrier: contents, phase, tx-count.
+"""
+
+from __future__ import annotations
+
+from asyncsim.rules import Rule
+
+TX_LIMIT = (1 << 20) - 1
+COUNT_LIMIT = (1 << 20) - 1
+
+
+class SyncFault(Exception):
+    """An operation that the hardware leaves undefined, named by the rule it breaks."""
+
+    def __init__(self, rule: Rule, message: str) -> None:
+        super().__init__(message)
+        self.rule, self.message = rule, message
+
+
+class MbarrierState:
+    """One mbarrier object. ``generation`` is the number of completed phases since init.
+
+    Every mutating method returns True if it completed the current phase.
+    """
+
+    __slots__ = ("count", "generation", "initialised", "next_count", "pending", "tx")
+
+    def __init__(self) -> None:
+        self.initialised = False
+        self.count = self.next_count = self.pending = self.tx = self.generation = 0
+
+    def init(self, count: int) -> None:
+        """mbarrier.init: phase 0 begins, ``count`` arrivals pending, no bytes (PTX rule: count
+        1..2^20-1; init of a live object is undefined)."""
+        if not 1 <= count <= COUNT_LIMIT:
+            raise SyncFault(Rule.ARRIVAL_OVERFLOW, f"init with count {count}; 1..{COUNT_LIMIT}")
+        if self.initialised:
+            raise SyncFault(Rule.REINIT_WITHOUT_INVAL, "init of a live mbarrier")
+        self.initialised = True
+        self.count = self.next_count = self.pending = count
+        self.tx = self.generation = 0
+
+    def inval(self) -> None:
+        """mbarrier.inval: only init is valid afterwards."""
+        self._live("inval")
+        self.initialised = False
+
+    def arrive(self, count: int = 1) -> bool:
+        """Count ``count`` arrivals."""
+        self._live("arrive")
+        if count > self.pending:
+            raise SyncFault(
+                Rule.ARRIVAL_OVERFLOW,
+                f"{count} arrivals where {self.pending} of {self.count} are pending",
+            )
+        self.pending -= count
+        return self._complete()
+
+    def arrive_drop(self, count: int = 1) -> bool:
+        """Arrive, and expect ``count`` fewer arrivals in all later phases."""
+        self._live("arrive_drop")
+        if count > self.next_count:
+            raise SyncFault(Rule.ARRIVAL_OVERFLOW, "arrive_drop below an expected count of 0")
+        self.next_count -= count
+        return self.arrive(count)
+
+    def add_pending(self, count: int = 1) -> None:
+        """cp.async.mbarrier.arrive without noinc: one more arrival is needed in this phase."""
+        self._live("cp.async.mbarrier.arrive")
+        if self.pending + count > COUNT_LIMIT:
+            raise SyncFault(Rule.ARRIVAL_OVERFLOW, f"pending count over {COUNT_LIMIT}")
+        self.pending += count
+
+    def expect_tx(self, amount: int) -> None:
+        """Announce bytes. Never completes a phase by itself while an arrival is pending."""
+        self._live("expect_tx")
+        self._move_tx(amount)
+
+    def arrive_expect_tx(self, amount: int) -> bool:
+        """Announce bytes, then arrive once, as one operation."""
+        self.expect_tx(amount)
+        return self.arrive()
+
+    def complete_tx(self, amount: int) -> bool:
+        """Bytes have landed; the transaction count may be negative for a while."""
+        self._live("complete_tx")
+        self._move_tx(-amount)
+        return self._complete()
+
+    def passes(self, parity: int) -> bool:
+        """Whether a wait on ``parity`` passes: the phase before the current one has that parity.
+
+        A fresh barrier passes parity 1 and blocks parity 0.
+        """
+        self._live("wait")
+        return (self.generation & 1) != parity
+
+    def _move_tx(self, amount: int) -> None:
+        self.tx += amount
+        if abs(self.tx) > TX_LIMIT:
+            raise SyncFault(Rule.TX_RANGE, f"transaction count {self.tx} out of +-{TX_LIMIT}")
+
+    def _complete(self) -> bool:
+        if self.pending or self.tx:
+            return False
+        self.generation += 1
+        self.count = self.pending = self.next_count
+        return True
+
+    def _live(self, what: str) -> None:
+        if not self.initialised:
+            raise SyncFault(Rule.USE_BEFORE_INIT, f"{what} on an mbarrier that is not initialised")

@@ -1,0 +1,94 @@
+// TMA latency, engine occupancy and queue.
+
+// Latency of one copy as a lone thread sees it.  out[i] = cycles from before the copy to the wait's
+// return.  p0 = bytes, p1 = stride between samples in bytes (0: the same place, an L2 hit),
+// p2 = samples, p3 = 1: tensor copy (rows of 128 bytes, p1 in rows).
+extern "C" __global__ void tma_latency(KERNEL_ARGS, const __grid_constant__ tmap m) {
+  u64 deadline = clk() + DEADLINE_CYCLES;
+  u32 bar = saddr(smem), dst = saddr(smem) + 1024;
+  init_barriers(bar, 1, 1);
+  if (threadIdx.x != 0) return;
+  u32 phase = 0;
+  if (p3 && p1 == 0) {  // the first use of the descriptor shall find its data in L2
+    mbar_expect(bar, p0);
+    bulk_load(dst, data, p0, bar);
+    wait(bar, phase, deadline, abort_word);
+    phase ^= 1;
+  }
+  for (int i = 0; i < p2; ++i) {
+    mbar_expect(bar, p0);
+    u64 t0 = clk();
+    if (p3) tensor_load(dst, &m, 0, i * p1, bar);
+    else bulk_load(dst, data + (u64)i * p1, p0, bar);
+    wait(bar, phase, deadline, abort_word);
+    out[i] = clk() - t0;
+    phase ^= 1;
+  }
+}
+
+// Trains of back-to-back loads by four elected lanes, all into one place; out[0] = cycles from the
+// common start to completion.  p0 = bytes, p1 = copies of each warp (bytes * copies * 4 < 1 MB),
+// p3 = 1: tensor.
+extern "C" __global__ void tma_train(KERNEL_ARGS, const __grid_constant__ tmap m) {
+  u64 deadline = clk() + DEADLINE_CYCLES;
+  u32 bar = saddr(smem), dst = saddr(smem) + 1024;
+  init_barriers(bar, 1, 1);
+  u32 phase = 0;
+  for (int round = 0; round < p2; ++round) {
+    if (threadIdx.x == 0) mbar_expect(bar, p0 * p1 * 4);
+    __syncthreads();
+    u64 t0 = clk();
+    if (elect()) {
+      if (p3) {
+        for (int i = 0; i < p1; ++i) tensor_load(dst, &m, 0, (i & 7) * (p0 / 128), bar);
+      } else {
+        for (int i = 0; i < p1; ++i) bulk_load(dst, data + (i & 7) * p0, p0, bar);
+      }
+    }
+    __syncwarp();
+    wait(bar, phase, deadline, abort_word);
+    if (threadIdx.x == 0) out[round] = clk() - t0;
+    phase ^= 1;
+    __syncthreads();
+  }
+}
+
+// Issue times of a run of loads: out[i] = cycles from the start to the return of copy i.
+extern "C" __global__ void tma_queue(KERNEL_ARGS, const __grid_constant__ tmap m) {
+  u64 deadline = clk() + DEADLINE_CYCLES;
+  u32 bar = saddr(smem), dst = saddr(smem) + 1024;
+  init_barriers(bar, 1, 1);
+  if (elect()) {
+    mbar_expect(bar, p0 * 32);
+    u32 t[33];
+    asm volatile("mov.u32 %0, %%clock;" : "=r"(t[0]) :: "memory");
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      tensor_load(dst, &m, 0, (i & 7) * (p0 / 128), bar);
+      asm volatile("mov.u32 %0, %%clock;" : "=r"(t[i + 1]) :: "memory");
+    }
+    wait(bar, 0, deadline, abort_word);
+#pragma unroll
+    for (int i = 0; i < 32; ++i) out[i] = t[i + 1] - t[0];
+  }
+}
+
+// Stores: p0 = bytes, p1 = stores in the group, p3 = 1: tensor.  out[i] = cycles to wait_group 0,
+// out[p2 + i] = cycles of issue and commit alone.
+extern "C" __global__ void tma_store(KERNEL_ARGS, const __grid_constant__ tmap m) {
+  u32 src = saddr(smem) + 1024;
+  if (elect()) {
+    for (int i = 0; i < p2; ++i) {
+      u64 t0 = clk();
+      for (int k = 0; k < p1; ++k) {
+        if (p3) tensor_store(&m, 0, k * (p0 / 128), src);
+        else bulk_store(data + k * p0, src, p0);
+      }
+      bulk_commit();
+      u64 t1 = clk();
+      bulk_wait();
+      out[i] = clk() - t0;
+      out[p2 + i] = t1 - t0;
+    }
+  }
+}

@@ -1,0 +1,145 @@
+"""One GPU with its buffers: launches cases and reads their words back.  Needs cuda.core.
+
+See docs/machine.md.
+"""
+
+__all__ = ["Lab", "TimedOutError", "cubin_name"]
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .case import Case, Context, Samples
+from .sources import Variant, compile_variant, source_of
+
+MB = 1 << 20
+DATA_BYTES = 640 * MB
+FLUSH_BYTES = 256 * MB
+OUT_WORDS = 8192
+MAP_ROWS = 512 * MB // 128
+
+
+class TimedOutError(RuntimeError):
+    """A wait in a kernel reached its bound."""
+
+
+class Lab:
+    """Device 0, one stream, the test data, and compiled kernels by variant.
+
+    `cubins` is an optional folder of cubins that `compile` wrote, keyed by the source's hash.
+    """
+
+    def __init__(self, cubins: Path | None = None) -> None:
+        from cuda.core import Device, LegacyPinnedMemoryResource
+
+        self.device = Device(0)
+        self.device.set_current()
+        self.stream = self.device.create_stream()
+        self.data = self._allocate(DATA_BYTES)
+        self.flush = self._allocate(FLUSH_BYTES)
+        self.out = self._allocate(8 * OUT_WORDS)
+        self.abort = self._allocate(64)
+        self.pinned = LegacyPinnedMemoryResource().allocate(8 * OUT_WORDS + 64)
+        self.host = np.from_dlpack(self.pinned).view(np.int64)
+        self.abort.fill(0, stream=self.stream)
+        self.data.fill(0x3C, stream=self.stream)
+        self.cubins = cubins
+        self.codes: dict[Variant, Any] = {}
+        self.logs: dict[Variant, str] = {}
+        self.maps: dict[int, Any] = {}
+        self.context = Context()
+
+    def _allocate(self, size: int) -> Any:
+        return self.device.allocate(size, stream=self.stream)
+
+    def code(self, variant: Variant) -> Any:
+        if variant not in self.codes:
+            stored = self.cubins / cubin_name(variant) if self.cubins else None
+            if stored is not None and stored.exists():
+                from cuda.core import ObjectCode
+
+                self.codes[variant] = ObjectCode.from_cubin(stored.read_bytes())
+            else:
+                self.codes[variant], self.logs[variant] = compile_variant(variant)
+        return self.codes[variant]
+
+    def tensor_map(self, rows: int) -> Any:
+        if rows not in self.maps:
+            from cuda.core import TensorMapDescriptorOptions
+            from cuda.core.utils import StridedMemoryView
+
+            options = TensorMapDescriptorOptions(box_dim=(1,))
+            view = StridedMemoryView.from_buffer(
+                self.data, shape=(MAP_ROWS, 64), dtype=np.dtype(np.uint16)
+            )
+            self.maps[rows] = view.as_tensor_map(
+                box_dim=(rows, 64), swizzle=type(options.swizzle).SWIZZLE_128B
+            )
+        return self.maps[rows]
+
+    def run(self, case: Case) -> Samples:
+        """Launch a case `warmups` + `repeat` times; concatenate the samples of the repeats."""
+        from cuda.bindings import driver
+        from cuda.core import LaunchConfig, launch
+
+        kernel = self.code(case.variant).get_kernel(case.kernel)
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        (status,) = driver.cuKernelSetAttribute(
+            attribute, case.smem, kernel.handle, driver.CUdevice(0)
+        )
+        if int(status):
+            raise RuntimeError(f"cuKernelSetAttribute: {status}")
+        shape: dict[str, Any] = {"grid": case.grid, "block": case.block, "shmem_size": case.smem}
+        if case.cluster:
+            shape["cluster"] = case.cluster
+        config = LaunchConfig(**shape)
+        args: list[Any] = [self.out, self.abort, self.data, *(np.int32(p) for p in case.args)]
+        if case.rows:
+            args.append(self.tensor_map(case.rows))
+        if case.mask is not None:
+            self._write_mask(case.mask(self.context))
+        runs: list[Samples] = []
+        for turn in range(case.warmups + case.repeat):
+            self.out.fill(0, stream=self.stream)
+            if case.cold:
+                self.flush.fill(turn & 0xFF, stream=self.stream)
+            launch(self.stream, config, kernel, *args)
+            samples = case.reduce(self._read(case.words), self.context)
+            if turn >= case.warmups:
+                runs.append(samples)
+        return {name: np.concatenate([run[name] for run in runs]) for name in runs[-1]}
+
+    def _write_mask(self, sms: list[int]) -> None:
+        mask = np.zeros(1024, np.uint8)
+        mask[sms] = 1
+        from cuda.bindings import driver
+
+        self.stream.sync()
+        (status,) = driver.cuMemcpyHtoD(int(self.data.handle), mask.ctypes.data, mask.nbytes)
+        if int(status):
+            raise RuntimeError(f"cuMemcpyHtoD: {status}")
+
+    def _read(self, words: int) -> Any:
+        if words > OUT_WORDS:
+            raise ValueError(f"{words} words do not fit into {OUT_WORDS}")
+        from cuda.bindings import driver
+
+        self.stream.sync()
+        for target, source, size in (
+            (int(self.pinned.handle), int(self.out.handle), 8 * words),
+            (int(self.pinned.handle) + 8 * OUT_WORDS, int(self.abort.handle), 4),
+        ):
+            (status,) = driver.cuMemcpyDtoH(target, source, size)
+            if int(status):
+                raise RuntimeError(f"cuMemcpyDtoH: {status}")
+        if self.host[OUT_WORDS] & 0xFFFFFFFF:
+            self.abort.fill(0, stream=self.stream)
+            raise TimedOutError("a wait in the kernel reached its bound")
+        return self.host[:words].copy()
+
+
+def cubin_name(variant: Variant) -> str:
+    digest = hashlib.sha256(source_of(variant).encode()).hexdigest()[:24]
+    return f"{digest}.cubin"

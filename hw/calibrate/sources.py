@@ -1,0 +1,70 @@
+"""Kernel sources of the microbenchmarks, and their compilation by NVRTC (no GPU needed).
+
+See docs/machine.md.
+"""
+
+__all__ = ["ARCHITECTURE", "Variant", "compile_variant", "source_of"]
+
+import io
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+ARCHITECTURE = "sm_90a"
+KERNELS = Path(__file__).parent / "kernels"
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """One kernel file with its compile-time parameters."""
+
+    file: str
+    defines: tuple[tuple[str, int], ...] = ()
+
+
+@cache
+def _text(name: str) -> str:
+    return (KERNELS / name).read_text(encoding="utf-8")
+
+
+def source_of(variant: Variant) -> str:
+    """The whole CUDA C++ text: shared code, defines, generated instruction, kernel file."""
+    parts = [_text("prelude.cuh")]
+    parts += [f"#define {name} {value}" for name, value in variant.defines]
+    if variant.file == "wgmma.cu":
+        values = dict(variant.defines)
+        parts.append(_wgmma_function(values["N"], values.get("RS", 0)))
+    parts.append(_text(variant.file))
+    return "\n".join(parts)
+
+
+def compile_variant(variant: Variant) -> tuple[Any, str]:
+    """Compile to a cubin; return cuda.core's object code and the assembler's log."""
+    from cuda.core import Program, ProgramOptions
+
+    log = io.StringIO()
+    options = ProgramOptions(arch=ARCHITECTURE, std="c++17")
+    code = Program(source_of(variant), "c++", options).compile("cubin", logs=log)
+    return code, log.getvalue().strip("\0 \n")
+
+
+def _wgmma_function(n: int, rs: int) -> str:
+    """`wgmma(d, a, b)`: one m64nNk16 instruction on bf16, fp32 accumulators."""
+    registers = n // 2
+    accumulators = ", ".join(f"%{i}" for i in range(registers))
+    outputs = ", ".join(f'"+f"(d[{i}])' for i in range(registers))
+    if rs:
+        a = "{" + ", ".join(f"%{registers + i}" for i in range(4)) + "}"
+        b, transposes = registers + 4, "0"
+        inputs = '"r"((u32)a), "r"((u32)a + 1), "r"((u32)a + 2), "r"((u32)a + 3), "l"(b)'
+    else:
+        a, b, transposes = f"%{registers}", registers + 1, "0, 0"
+        inputs = '"l"(a), "l"(b)'
+    return (
+        f"DEV void wgmma(float (&d)[{registers}], u64 a, u64 b) {{\n"
+        f'  asm volatile("{{ .reg .pred p; setp.ne.b32 p, 1, 0; '
+        f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.bf16.bf16 "
+        f'{{{accumulators}}}, {a}, %{b}, p, 1, 1, {transposes}; }}"\n'
+        f"    : {outputs} : {inputs});\n}}\n"
+    )

@@ -1,0 +1,130 @@
+"""cp_async_multistage: the Ampere pipeline. Every thread copies and every thread computes.
+
+Round t waits for tile t with ``wait_group(stages - 2)``, crosses a block barrier, refills the stage
+that round t-1 has finished with, commits (also when there was nothing to copy, so that N keeps
+its meaning), then computes on tile t.
+"""
+
+from __future__ import annotations
+
+from asyncsim import Rule, ScheduleBuilder, ScheduleError
+from asyncsim.ir.schedule import Schedule
+from asyncsim.scenario import Twin, scenario
+from asyncsim.scenarios.tile_hash import HASH_INIT, TILE_HASH
+
+TWINS = (
+    Twin(
+        name="commit_if_copied",
+        rule=Rule.WAIT_GROUP_TOO_LOOSE,
+        summary="commit only when something was copied: the last rounds wait for too little",
+    ),
+    Twin(
+        name="wait_too_loose",
+        rule=Rule.WAIT_GROUP_TOO_LOOSE,
+        summary="wait_group(stages - 1) leaves the tile that is read pending",
+    ),
+    Twin(
+        name="no_barrier",
+        rule=Rule.MISSING_BLOCK_BARRIER,
+        summary="no block barrier after the wait: it covers the thread's own copies only",
+    ),
+    Twin(
+        name="prologue_overrun",
+        rule=Rule.OUT_OF_BOUNDS,
+        summary="the prologue copies tiles that do not exist",
+        params={"tiles": 1},
+        launch=False,
+    ),
+    Twin(
+        name="refill_same_stage",
+        rule=Rule.WRITE_BEFORE_RELEASE,
+        summary="refills the stage just read, without a second block barrier",
+    ),
+)
+
+
+@scenario(
+    summary="cp.async multistage: all threads copy and compute, wait_group counts tiles",
+    archs=("sm_80", "sm_90a", "sm_100a"),
+    twins=TWINS,
+)
+def cp_async_multistage(
+    *,
+    stages: int = 4,
+    tiles: int = 64,
+    tile_bytes: int = 8192,
+    ffma: int = 64,
+    ctas: int = 132,
+    twin: str = "",
+) -> Schedule:
+    warps, threads, columns = 4, 128, 32
+    if stages < 2:
+        raise ScheduleError(
+            f"stages = {stages}", fix="wait_group(stages - 2) needs at least 2 stages"
+        )
+    if tiles < 0:
+        raise ScheduleError(f"tiles = {tiles}", fix="give 0 or more")
+    if tile_bytes < 2048 or tile_bytes % 2048:
+        raise ScheduleError(
+            f"tile_bytes = {tile_bytes}",
+            fix="128 threads copy 16 bytes each: give a multiple of 2048",
+        )
+    rows = tile_bytes // 128
+
+    k = ScheduleBuilder("cp_async_multistage", archs=("sm_80", "sm_90a", "sm_100a"))
+    n = k.arg("tiles", tiles)
+    source = k.global_tensor("source", (max(1, ctas * tiles) * rows, columns), "f32")
+    result = k.global_tensor("result", (ctas, threads), "u32", output=True)
+    ring = k.smem_tile("ring", (rows, columns), "f32", stages=stages)
+    hash_, unit = k.fragment("hash", registers=1, dtype="u32"), k.fragment("unit", registers=2)
+    k.grid(ctas)
+    k.block(warps)
+    same_stage = twin == "refill_same_stage"
+    distance = stages if same_stage else stages - 1
+
+    def first_row(i):  # type: ignore[no-untyped-def]
+        return (k.block_idx * n + i) * rows
+
+    def copy(stage, i):  # type: ignore[no-untyped-def]
+        k.cp_async.copy_tile(ring[stage], source, (first_row(i), 0), threads=threads)
+
+    k.mem.compute(HASH_INIT, hash_.all, unit.all, n)
+    for s in range(distance):
+        if twin == "prologue_overrun":
+            copy(s, s)
+        else:
+            with k.when(s < n):
+                copy(s, s)
+                if twin == "commit_if_copied":
+                    k.cp_async.commit_group()
+        if twin != "commit_if_copied":
+            k.cp_async.commit_group()
+
+    read, write = k.var("read_stage", 0), k.var("write_stage", distance % stages)
+    with k.loop(n, name="t") as t:
+        loose = twin == "wait_too_loose" or same_stage
+        k.cp_async.wait_group(stages - 1 if loose else stages - 2)
+        if twin != "no_barrier":
+            k.bar.sync()
+        ahead = t + distance
+
+        def refill():  # type: ignore[no-untyped-def]
+            with k.when(ahead < n):
+                copy(write, ahead)
+                if twin == "commit_if_copied":
+                    k.cp_async.commit_group()
+            if twin != "commit_if_copied":
+                k.cp_async.commit_group()
+
+        if not same_stage:
+            refill()
+        meant = source.box((first_row(t), 0), (rows, columns))
+        k.mem.compute(TILE_HASH, hash_.all, unit.all, ring[read].expecting(meant), ffma)
+        if same_stage:
+            refill()
+        for var in (read, write):
+            var.set(var + 1)
+            with k.when(var == stages):
+                var.set(0)
+    k.mem.st_global(result.box((k.block_idx, k.thread_in_role), (1, 1)), hash_.all)
+    return k.finish()

@@ -1,0 +1,151 @@
+"""ws_gemm: warp-specialised Hopper GEMM, C (M, N) = A (M, K) times B (N, K) transposed.
+
+One producer warp loads 128-byte-swizzled bf16 tiles by TMA; one consumer warpgroup multiplies with
+wgmma into fp32 registers, keeps ``lag`` groups in flight, and stores C directly.
+"""
+
+from __future__ import annotations
+
+from asyncsim import Rule, ScheduleBuilder, ScheduleError
+from asyncsim.ir.schedule import Schedule
+from asyncsim.scenario import Twin, scenario
+
+TWINS = (
+    Twin(
+        name="release_in_flight",
+        rule=Rule.WAIT_GROUP_TOO_LOOSE,
+        summary="releases the stage whose wgmma group may still be pending",
+    ),
+    Twin(
+        name="no_wgmma_wait",
+        rule=Rule.OPERAND_IN_FLIGHT,
+        summary="releases stages without any wgmma wait in the loop",
+    ),
+    Twin(
+        name="no_final_wait",
+        rule=Rule.FRAGMENT_IN_FLIGHT,
+        summary="stores the accumulator while the last wgmma group runs",
+        params={"lag": 1},
+    ),
+    Twin(
+        name="no_wgmma_fence",
+        rule=Rule.MISSING_WGMMA_FENCE,
+        summary="no wgmma.fence before the first wgmma",
+    ),
+    Twin(
+        name="expect_a_only",
+        rule=Rule.TX_BYTES_MISMATCH,
+        summary="announces the bytes of A, copies A and B",
+    ),
+    Twin(
+        name="swapped_k",
+        rule=Rule.WRONG_TILE,
+        summary="B is fetched one k-step ahead of A",
+    ),
+)
+
+
+@scenario(
+    summary="warp-specialised GEMM: TMA producer, wgmma consumer warpgroup, direct store",
+    archs=("sm_90a",),
+    twins=TWINS,
+)
+def ws_gemm(
+    *,
+    m: int = 4096,
+    n: int = 4096,
+    k: int = 4096,
+    block_m: int = 128,
+    block_n: int = 128,
+    block_k: int = 64,
+    stages: int = 4,
+    lag: int = 1,
+    twin: str = "",
+) -> Schedule:
+    _check(m, n, k, block_m, block_n, block_k, stages, lag)
+    b = ScheduleBuilder("ws_gemm", archs=("sm_90a",))
+    steps = b.arg("steps", k // block_k)
+    a_global = b.global_tensor("a", (m, k), "bf16")
+    b_global = b.global_tensor("b", (n, k), "bf16")
+    c_global = b.global_tensor("c", (m, n), "f32", output=True)
+    swizzle = 2 * block_k
+    a_map = b.tensor_map("a_map", a_global, box=(block_m, block_k), swizzle=swizzle)
+    b_map = b.tensor_map("b_map", b_global, box=(block_n, block_k), swizzle=swizzle)
+    a_tile = b.smem_tile("a_tile", (block_m, block_k), "bf16", stages=stages, swizzle=swizzle)
+    b_tile = b.smem_tile("b_tile", (block_n, block_k), "bf16", stages=stages, swizzle=swizzle)
+    full = b.mbarriers("full", count=1, stages=stages)
+    empty = b.mbarriers("empty", count=1, stages=stages)
+    halves = block_m // 64
+    acc = [b.accumulator(f"acc{h}", n=block_n) for h in range(halves)]
+    b.grid(m // block_m, n // block_n)
+    row0, col0 = b.block_idx * block_m, b.block_idx_y * block_n
+    tile_bytes = 2 * block_k * (block_m + block_n)
+
+    with b.elect_thread():
+        b.mbarrier.init_all(full, empty)
+        b.fence.mbarrier_init()
+    b.bar.sync()
+
+    with b.specialize():
+        with b.role("consumer", warps=4):
+            state = b.pipeline_state(stages)
+            done = b.pipeline_state(stages, name="done") if lag else state
+            with b.loop(steps) as i:
+                b.mbarrier.wait(full[state.stage], state.phase)
+                if twin != "no_wgmma_fence":
+                    b.wgmma.fence()
+                meant_b = b_global.box((col0, i * block_k), (block_n, block_k))
+                for h in range(halves):
+                    meant_a = a_global.box((row0 + 64 * h, i * block_k), (64, block_k))
+                    b.wgmma.mma_tile(
+                        acc[h],
+                        a_tile[state.stage].box((64 * h, 0), (64, block_k)).expecting(meant_a),
+                        b_tile[state.stage].expecting(meant_b),
+                        accumulate_first=i != 0,
+                    )
+                b.wgmma.commit_group()
+                if twin != "no_wgmma_wait":
+                    b.wgmma.wait_group(lag + (twin == "release_in_flight"))
+                with b.when(i >= lag):
+                    with b.when(b.warp_in_role == 0), b.elect():
+                        b.mbarrier.arrive(empty[done.stage])
+                    if lag:
+                        done.advance()
+                state.advance()
+            if twin != "no_final_wait":
+                b.wgmma.wait_group(0)
+            for h in range(halves):
+                b.mem.store_accumulator(c_global, (row0 + 64 * h, col0), acc[h])
+        with b.role("producer", warps=1), b.elect():
+            state = b.pipeline_state(stages, producer=True)
+            with b.loop(steps) as i:
+                b.mbarrier.wait(empty[state.stage], state.phase)
+                announced = 2 * block_k * block_m if twin == "expect_a_only" else tile_bytes
+                b.mbarrier.arrive_expect_tx(full[state.stage], announced)
+                k_a = i * block_k
+                k_b = k_a + block_k if twin == "swapped_k" else k_a
+                b.tma.load(a_tile[state.stage], a_map, (row0, k_a), full[state.stage])
+                b.tma.load(b_tile[state.stage], b_map, (col0, k_b), full[state.stage])
+                state.advance()
+    return b.finish()
+
+
+def _check(
+    m: int, n: int, k: int, block_m: int, block_n: int, block_k: int, stages: int, lag: int
+) -> None:
+    if block_m not in (64, 128):
+        raise ScheduleError(f"block_m = {block_m}", fix="one warpgroup takes 64 or 128 rows")
+    if block_n % 8 or not 8 <= block_n <= 256 or block_m * block_n > 128 * 128:
+        raise ScheduleError(
+            f"block_n = {block_n} with block_m = {block_m}",
+            fix="a multiple of 8 up to 256; one warpgroup holds at most 128x128 accumulators",
+        )
+    if block_k not in (16, 32, 64):
+        raise ScheduleError(f"block_k = {block_k}", fix="use 16, 32 or 64 (swizzle span)")
+    for name, size, block in (("m", m, block_m), ("n", n, block_n), ("k", k, block_k)):
+        if size < block or size % block:
+            raise ScheduleError(f"{name} = {size}", fix=f"give a multiple of {block}")
+    if stages < 1:
+        raise ScheduleError(f"stages = {stages}", fix="a ring has at least 1 stage")
+    if lag not in (0, 1) or lag >= stages:
+        raise ScheduleError(f"lag = {lag} with {stages} stages", fix="use 0 or 1, below stages")
