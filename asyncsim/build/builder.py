@@ -1,0 +1,315 @@
+"""ScheduleBuilder: trace a schedule with ordinary Python calls.
+
+Loops, conditions and roles are context managers; ops are grouped by PTX family (``k.mbarrier``,
+``k.tma``, ``k.cp_async``, ``k.wgmma``, ``k.bar``, ``k.fence``, ``k.mem``). See docs/language.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
+
+from asyncsim.build import families
+from asyncsim.build.declare import Declarations
+from asyncsim.build.pipeline import Pipeline, PipelineState
+from asyncsim.build.value import Index, Value, as_expr
+from asyncsim.build.where import caller
+from asyncsim.errors import ScheduleError, SourceLoc
+from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, is_lane_varying
+from asyncsim.ir.op import OpBase, Scope
+from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
+from asyncsim.ir.validate import validate
+from asyncsim.memory.layout import place
+
+MAX_STATEMENTS = 100_000
+
+O = TypeVar("O", bound=OpBase)
+
+
+class ScheduleBuilder(Declarations):
+    """Trace one kernel.
+
+    ``archs`` are the architectures that the schedule is written for, e.g. ``("sm_90a",)``.
+    Raises ScheduleError, with the user's line, from the call that is wrong or from ``finish()``.
+    """
+
+    def __init__(self, name: str, *, archs: Sequence[str] = ("sm_90a",)) -> None:
+        super().__init__()
+        self.name = name
+        self._archs = tuple(archs)
+        self._grid = (1, 1, 1)
+        self._ctas_per_sm = 1
+        self._warps = 0
+        self._body: list[Stmt] = []
+        self._open: list[list[Stmt]] = [self._body]
+        self._elected: str = ""  # "", "warp", "role"
+        self._role_warps = 0  # warps of the open role; 0 in the common part
+        self._var_depth: dict[str, int] = {}
+        self._elect_depth = 0
+        self._roles: list[Role] | None = None
+        self._statements = 0
+        self._next_op = 0
+        self._fresh = 0
+        self._finished = False
+        self.mbarrier = families.MbarrierFamily(self)
+        self.tma = families.TmaFamily(self)
+        self.cp_async = families.CpAsyncFamily(self)
+        self.bulk = families.BulkFamily(self)
+        self.wgmma = families.WgmmaFamily(self)
+        self.bar = families.BarFamily(self)
+        self.fence = families.FenceFamily(self)
+        self.mem = families.MemFamily(self)
+
+    # -- values --------------------------------------------------------------------------------
+
+    def arg(self, name: str, value: int) -> Value:
+        """A kernel argument: a parameter of the CUDA code, bound to ``value`` for this schedule."""
+        self._new_name(name)
+        self._args.append((name, int(value)))
+        return Value(Arg(name))
+
+    @property
+    def block_idx(self) -> Value:
+        """blockIdx.x"""
+        return Value(BuiltinRef(Builtin.BLOCK_IDX_X))
+
+    @property
+    def block_idx_y(self) -> Value:
+        """blockIdx.y"""
+        return Value(BuiltinRef(Builtin.BLOCK_IDX_Y))
+
+    @property
+    def warp_in_role(self) -> Value:
+        """Index of the warp in its role (in the block, outside roles)."""
+        return Value(BuiltinRef(Builtin.WARP_IN_ROLE))
+
+    @property
+    def thread_in_role(self) -> Value:
+        """Index of the thread in its role; differs from lane to lane."""
+        return Value(BuiltinRef(Builtin.THREAD_IN_ROLE))
+
+    @property
+    def lane(self) -> Value:
+        """Lane of the warp, 0..31."""
+        return Value(BuiltinRef(Builtin.LANE))
+
+    def var(self, name: str, value: Index = 0) -> Var_:
+        """A role-local integer that ``set`` can change; starts as ``value``."""
+        unique = name
+        while unique in self._names or unique in self._var_depth:
+            self._fresh += 1
+            unique = f"{name}_{self._fresh}"
+        self._var_depth[unique] = self._elect_depth
+        self._add(Set(var=unique, value=self._uniform(value), declare=True, loc=caller()))
+        return Var_(self, unique)
+
+    def pipeline_state(
+        self, stages: int, *, producer: bool = False, name: str = ""
+    ) -> PipelineState:
+        """A stage index and a phase bit over two vars; a producer's phase starts at 1."""
+        return PipelineState(self, stages, start_phase=int(producer), name=name)
+
+    def pipeline(self, full: families.MbarrierArray, empty: families.MbarrierArray) -> Pipeline:
+        """CUTLASS's verbs over a full and an empty barrier array; adds no ops of its own."""
+        return Pipeline(self, full, empty)
+
+    # -- launch --------------------------------------------------------------------------------
+
+    def grid(self, x: int, y: int = 1, z: int = 1) -> None:
+        """The number of CTAs per dimension."""
+        if min(x, y, z) < 1:
+            raise ScheduleError(
+                f"grid ({x}, {y}, {z}) has no CTAs",
+                fix="give at least 1 per dimension",
+                loc=caller(),
+            )
+        self._grid = (int(x), int(y), int(z))
+
+    def block(self, warps: int, *, ctas_per_sm: int = 1) -> None:
+        """Warps of a CTA (the roles' warps if not given) and the declared launch bound."""
+        self._warps, self._ctas_per_sm = int(warps), int(ctas_per_sm)
+
+    def launch_bounds(self, ctas_per_sm: int) -> None:
+        """CTAs per SM that registers are limited for (``__launch_bounds__``'s second number)."""
+        self._ctas_per_sm = int(ctas_per_sm)
+
+    # -- structure -----------------------------------------------------------------------------
+
+    @contextmanager
+    def loop(self, trip_count: Index, *, name: str = "i", unroll: int = 1) -> Iterator[Value]:
+        """``for i in range(trip_count)``."""
+        loc = caller()
+        var = name
+        while var in self._names or var in self._var_depth:
+            self._fresh += 1
+            var = f"{name}_{self._fresh}"
+        self._var_depth[var] = self._elect_depth
+        count = self._uniform(trip_count)
+        body: list[Stmt] = []
+        self._open.append(body)
+        yield Value(Var(var))
+        self._open.pop()
+        self._add(For(var=var, trip_count=count, body=tuple(body), unroll=unroll, loc=loc))
+
+    @contextmanager
+    def when(self, condition: Index) -> Iterator[None]:
+        """``if condition``; the condition must be the same in all lanes of a warp."""
+        loc = caller()
+        test = self._uniform(condition)
+        body: list[Stmt] = []
+        self._open.append(body)
+        yield
+        self._open.pop()
+        self._add(When(condition=test, body=tuple(body), loc=loc))
+
+    @contextmanager
+    def elect(self) -> Iterator[None]:
+        """One lane of each warp runs the body (``elect.sync``)."""
+        with self._elect("warp"):
+            yield
+
+    @contextmanager
+    def elect_thread(self) -> Iterator[None]:
+        """One thread of the role (of the block, outside roles) runs the body."""
+        with self._elect("role"):
+            yield
+
+    @contextmanager
+    def _elect(self, who: str) -> Iterator[None]:
+        loc = caller()
+        if self._elected:
+            raise ScheduleError(
+                "elect inside elect: one lane is running already", fix="drop the inner one", loc=loc
+            )
+        body: list[Stmt] = []
+        self._open.append(body)
+        self._elected = who
+        self._elect_depth += 1
+        yield
+        self._elect_depth -= 1
+        self._elected = ""
+        self._open.pop()
+        self._add(Elect(body=tuple(body), of_role=who == "role", loc=loc))
+
+    @contextmanager
+    def specialize(self) -> Iterator[None]:
+        """Warp specialisation: the ``role`` blocks inside own the warps, in order."""
+        loc = caller()
+        if self._roles is not None or len(self._open) > 1:
+            raise ScheduleError(
+                "specialize stands once, at the top level of a schedule",
+                loc=loc,
+                fix="merge the roles into one specialize block",
+            )
+        self._roles = []
+        yield
+        self._open[-1].append(Specialize(roles=tuple(self._roles), loc=loc))
+
+    @contextmanager
+    def role(self, name: str, *, warps: int) -> Iterator[None]:
+        """A role of ``warps`` warps, after those of the roles before it."""
+        loc = caller()
+        if self._roles is None or self._role_warps:
+            raise ScheduleError(
+                f"role {name!r} outside specialize",
+                fix="write `with k.specialize():` around roles",
+                loc=loc,
+            )
+        if warps < 1:
+            raise ScheduleError(f"role {name!r} has {warps} warps", fix="give at least 1", loc=loc)
+        first = sum(r.warps for r in self._roles)
+        body: list[Stmt] = []
+        self._open.append(body)
+        self._role_warps = warps
+        yield
+        self._role_warps = 0
+        self._open.pop()
+        self._roles.append(
+            Role(name=name, first_warp=first, warps=int(warps), body=tuple(body), loc=loc)
+        )
+
+    def finish(self) -> Schedule:
+        """The frozen schedule: laid out and validated. Raises ScheduleError."""
+        if self._finished:
+            raise ScheduleError("finish() was called twice", fix="build a new ScheduleBuilder")
+        self._finished = True
+        warps = self._warps or sum(r.warps for r in self._roles or ()) or 1
+        decls, smem_bytes = place(tuple(self._decls))
+        schedule = Schedule(
+            name=self.name,
+            archs=self._archs,
+            args=tuple(self._args),
+            decls=decls,
+            grid=self._grid,
+            warps=warps,
+            body=tuple(self._body),
+            smem_bytes=smem_bytes,
+            ctas_per_sm=self._ctas_per_sm,
+        )
+        validate(schedule)
+        return schedule
+
+    # -- for the families ----------------------------------------------------------------------
+
+    def emit(self, node: type[O], *, scope: Scope | None = None, **fields: object) -> None:
+        """Append an op: ``scope`` None means all lanes, or the elected lane inside ``elect``."""
+        elected = bool(self._elected)
+        if scope in (Scope.WARP, Scope.WARPGROUP) and elected:
+            raise ScheduleError(
+                f"{node.__name__} is executed by whole warps, not by one lane",
+                fix="move it out of elect",
+                loc=caller(),
+            )
+        actual = scope or (Scope.ELECTED if elected else Scope.ALL_LANES)
+        op = node(id=self._next_op, scope=actual, loc=caller(), **fields)
+        self._next_op += 1
+        self._add(op)  # type: ignore[arg-type]
+
+    def set_var(self, name: str, value: Index) -> None:
+        if self._elect_depth != self._var_depth[name]:
+            raise ScheduleError(
+                f"var {name!r} is set inside elect but lives outside: lanes would disagree",
+                fix="declare the var inside elect, or set it outside",
+                loc=caller(),
+            )
+        self._add(Set(var=name, value=self._uniform(value), loc=caller()))
+
+    def _uniform(self, value: Index) -> Expr:
+        expr = as_expr(value)
+        if is_lane_varying(expr):
+            raise ScheduleError(
+                "this value differs from lane to lane; control and vars must be the same in a warp",
+                fix="use warp_in_role, or elect for one lane",
+                loc=caller(),
+            )
+        return expr
+
+    def _add(self, statement: Stmt) -> None:
+        self._statements += 1
+        if self._statements > MAX_STATEMENTS:
+            raise ScheduleError(
+                f"more than {MAX_STATEMENTS} statements were traced",
+                loc=caller(),
+                fix="use k.loop instead of a Python loop",
+            )
+        self._open[-1].append(statement)
+
+
+class Var_(Value):
+    """A role-local integer; reads are values, ``set`` assigns."""
+
+    __slots__ = ("_builder", "name")
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, builder: ScheduleBuilder, name: str) -> None:
+        super().__init__(Var(name))
+        self._builder, self.name = builder, name
+
+    def set(self, value: Index) -> None:
+        """Assign a new value from here on."""
+        self._builder.set_var(self.name, value)
+
+
+__all__ = ["ScheduleBuilder", "SourceLoc"]

@@ -1,0 +1,223 @@
+"""Declarations of the builder: tensors, maps, tiles, barriers, fragments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from asyncsim.build.handles import (
+    FragmentHandle,
+    GlobalHandle,
+    MbarrierArray,
+    NamedBarrierHandle,
+    SmemHandle,
+    TensorMapHandle,
+)
+from asyncsim.build.where import caller
+from asyncsim.errors import ScheduleError
+from asyncsim.ir.decl import (
+    Decl,
+    Fill,
+    Fragment,
+    FragmentLayout,
+    GlobalTensor,
+    Mbarrier,
+    NamedBarrier,
+    OobFill,
+    SmemTile,
+    Swizzle,
+    TensorMap,
+)
+from asyncsim.ir.dtype import DType
+from asyncsim.memory.swizzle import REPEAT_BYTES
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+
+
+class Declarations:
+    """The declaring half of ScheduleBuilder. Names are unique C identifiers."""
+
+    def __init__(self) -> None:
+        self._decls: list[Decl] = []
+        self._args: list[tuple[str, int]] = []
+        self._names: set[str] = set()
+
+    def _new_name(self, name: str) -> None:
+        if not _NAME.match(name):
+            raise ScheduleError(
+                f"{name!r} is not a name", fix="use letters, digits and _", loc=caller()
+            )
+        if name in self._names:
+            raise ScheduleError(f"{name!r} is declared twice", fix="rename one", loc=caller())
+        self._names.add(name)
+
+    def global_tensor(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str | DType,
+        *,
+        strides: Sequence[int] | None = None,
+        output: bool = False,
+        fill: Fill = Fill.RANDOM,
+    ) -> GlobalHandle:
+        """A tensor in global memory: ``shape`` and ``strides`` in elements, row-major default."""
+        self._new_name(name)
+        extents = _extents(shape, f"tensor {name!r}")
+        if strides is None:
+            strides = [1] * len(extents)
+            for d in range(len(extents) - 2, -1, -1):
+                strides[d] = strides[d + 1] * extents[d + 1]
+        decl = GlobalTensor(
+            name=name,
+            shape=extents,
+            strides=tuple(int(s) for s in strides),
+            dtype=_dtype(dtype),
+            output=output,
+            fill=Fill.ZERO if output else fill,
+            loc=caller(),
+        )
+        self._decls.append(decl)
+        return GlobalHandle(decl)
+
+    def tensor_map(
+        self,
+        name: str,
+        tensor: GlobalHandle,
+        *,
+        box: Sequence[int],
+        swizzle: int = 0,
+        oob_fill: OobFill = OobFill.ZERO,
+        l2_promotion_bytes: int = 128,
+    ) -> TensorMapHandle:
+        """A TMA descriptor of ``tensor``; ``box`` is row-major, ``swizzle`` 0, 32, 64 or 128."""
+        self._new_name(name)
+        decl = TensorMap(
+            name=name,
+            tensor=tensor.decl.name,
+            box=_extents(box, f"box of tensor map {name!r}"),
+            swizzle=_swizzle(swizzle),
+            oob_fill=oob_fill,
+            element_strides=(1,) * len(box),
+            l2_promotion_bytes=l2_promotion_bytes,
+            loc=caller(),
+        )
+        self._decls.append(decl)
+        return TensorMapHandle(decl, tensor.decl)
+
+    def smem_tile(
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: str | DType,
+        *,
+        stages: int = 1,
+        swizzle: int = 0,
+        align: int | None = None,
+    ) -> SmemHandle:
+        """``stages`` tiles in shared memory; aligned to the swizzle's repeat, at least 128 B."""
+        self._new_name(name)
+        if stages < 1:
+            raise ScheduleError(
+                f"tile {name!r} has {stages} stages", fix="give at least 1", loc=caller()
+            )
+        mode = _swizzle(swizzle)
+        decl = SmemTile(
+            name=name,
+            shape=_extents(shape, f"tile {name!r}"),
+            dtype=_dtype(dtype),
+            stages=int(stages),
+            swizzle=mode,
+            align=max(128, REPEAT_BYTES[mode]) if align is None else int(align),
+            loc=caller(),
+        )
+        self._decls.append(decl)
+        return SmemHandle(decl)
+
+    def mbarriers(self, name: str, *, count: int, stages: int = 1) -> MbarrierArray:
+        """``stages`` mbarriers that expect ``count`` arrivals a phase."""
+        self._new_name(name)
+        if stages < 1:
+            raise ScheduleError(
+                f"mbarrier array {name!r} has {stages} stages", fix="give at least 1", loc=caller()
+            )
+        if not 1 <= count < 1 << 20:
+            raise ScheduleError(
+                f"mbarrier {name!r} expects {count} arrivals",
+                fix="a count is 1 to 1048575 (PTX ISA, mbarrier.init)",
+                loc=caller(),
+            )
+        decl = Mbarrier(name=name, count=int(count), stages=int(stages), loc=caller())
+        self._decls.append(decl)
+        return MbarrierArray(decl)
+
+    def named_barrier(self, name: str, *, id: int, threads: int) -> NamedBarrierHandle:
+        """Hardware barrier 1..15 for ``threads`` threads (a multiple of 32)."""
+        self._new_name(name)
+        if not 1 <= id <= 15:
+            raise ScheduleError(
+                f"named barrier {name!r} has id {id}",
+                fix="use 1 to 15; 0 is the block barrier",
+                loc=caller(),
+            )
+        decl = NamedBarrier(name=name, id=int(id), threads=int(threads), loc=caller())
+        self._decls.append(decl)
+        return NamedBarrierHandle(decl)
+
+    def fragment(
+        self, name: str, *, registers: int, dtype: str | DType = DType.F32
+    ) -> FragmentHandle:
+        """``registers`` private values in every thread of the role that uses it."""
+        self._new_name(name)
+        decl = Fragment(name=name, registers=int(registers), dtype=_dtype(dtype), loc=caller())
+        self._decls.append(decl)
+        return FragmentHandle(decl)
+
+    def accumulator(self, name: str, *, n: int) -> FragmentHandle:
+        """The fp32 accumulator of m64nNk16 wgmma: N/2 registers a thread."""
+        self._new_name(name)
+        if n % 8 or not 8 <= n <= 256:
+            raise ScheduleError(
+                f"accumulator {name!r} has n = {n}",
+                fix="n is a multiple of 8 from 8 to 256",
+                loc=caller(),
+            )
+        decl = Fragment(
+            name=name,
+            registers=n // 2,
+            dtype=DType.F32,
+            layout=FragmentLayout.ACCUMULATOR,
+            loc=caller(),
+        )
+        self._decls.append(decl)
+        return FragmentHandle(decl)
+
+
+def _extents(shape: Sequence[int], what: str) -> tuple[int, ...]:
+    extents = tuple(int(n) for n in shape)
+    if not extents or min(extents) < 1:
+        raise ScheduleError(
+            f"{what} has shape {extents}", fix="every extent is at least 1", loc=caller()
+        )
+    return extents
+
+
+def _dtype(name: str | DType) -> DType:
+    if isinstance(name, DType):
+        return name
+    try:
+        return DType(name)
+    except ValueError:
+        known = ", ".join(d.value for d in DType)
+        raise ScheduleError(
+            f"unknown element type {name!r}", fix=f"use one of {known}", loc=caller()
+        ) from None
+
+
+def _swizzle(span: int) -> Swizzle:
+    try:
+        return Swizzle(span)
+    except ValueError:
+        raise ScheduleError(
+            f"swizzle {span!r}", fix="use 0, 32, 64 or 128 (bytes)", loc=caller()
+        ) from None

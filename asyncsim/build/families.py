@@ -1,0 +1,300 @@
+"""Op families: one class per PTX family, one method per instruction."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncsim.build.handles import (
+    FragmentHandle,
+    GlobalHandle,
+    MbarrierArray,
+    NamedBarrierHandle,
+    TensorMapHandle,
+    TileView,
+)
+from asyncsim.build.value import Index, Value, as_expr
+from asyncsim.build.where import caller
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import ComputeDef
+from asyncsim.ir.op import FenceSpace, FragmentRef, GlobalView, GroupKind, MbarrierRef, Scope
+
+if TYPE_CHECKING:
+    from asyncsim.build.builder import ScheduleBuilder
+
+__all__ = ["MbarrierArray"]
+
+
+class _Family:
+    def __init__(self, builder: ScheduleBuilder) -> None:
+        self._k = builder
+
+
+class MbarrierFamily(_Family):
+    """mbarrier.* (PTX ISA, Parallel Synchronization: mbarrier)."""
+
+    def init(self, barrier: MbarrierRef, count: int) -> None:
+        """mbarrier.init: phase 0, ``count`` arrivals pending."""
+        self._k.emit(ops.MbarrierInit, mbarrier=barrier, count=int(count))
+
+    def init_all(self, *arrays: MbarrierArray) -> None:
+        """mbarrier.init of every stage of each array, with its declared count."""
+        for array in arrays:
+            for stage in range(array.decl.stages):
+                self.init(array[stage], array.decl.count)
+
+    def inval(self, barrier: MbarrierRef) -> None:
+        """mbarrier.inval: the memory may be used for something else."""
+        self._k.emit(ops.MbarrierInval, mbarrier=barrier)
+
+    def arrive(self, barrier: MbarrierRef, count: int = 1) -> None:
+        """mbarrier.arrive (release, CTA scope); every lane that runs it arrives."""
+        self._k.emit(ops.MbarrierArrive, mbarrier=barrier, count=int(count))
+
+    def expect_tx(self, barrier: MbarrierRef, bytes: Index) -> None:
+        """mbarrier.expect_tx (relaxed): announce bytes, no arrival."""
+        self._k.emit(ops.MbarrierExpectTx, mbarrier=barrier, bytes=as_expr(bytes))
+
+    def arrive_expect_tx(self, barrier: MbarrierRef, bytes: Index) -> None:
+        """mbarrier.arrive.expect_tx: announce bytes, then arrive, as one instruction."""
+        self._k.emit(ops.MbarrierArriveExpectTx, mbarrier=barrier, bytes=as_expr(bytes))
+
+    def wait(self, barrier: MbarrierRef, parity: Index) -> None:
+        """Block until the phase of this parity has completed (try_wait in a loop)."""
+        self._k.emit(ops.MbarrierWait, mbarrier=barrier, parity=as_expr(parity))
+
+
+class TmaFamily(_Family):
+    """cp.async.bulk.tensor."""
+
+    def load(
+        self,
+        dst: TileView,
+        tensor_map: TensorMapHandle,
+        start: tuple[Index, ...],
+        barrier: MbarrierRef,
+    ) -> None:
+        """Copy the box at ``start`` (elements, row-major) to shared memory; bytes on ``barrier``."""
+        self._k.emit(
+            ops.TmaLoad,
+            dst=dst.view,
+            tensor_map=tensor_map.decl.name,
+            src=tensor_map.box(start),
+            mbarrier=barrier,
+        )
+
+    def store(self, tensor_map: TensorMapHandle, start: tuple[Index, ...], src: TileView) -> None:
+        """Copy shared memory to the box at ``start``; completes in a bulk group."""
+        self._k.emit(
+            ops.TmaStore, dst=tensor_map.box(start), tensor_map=tensor_map.decl.name, src=src.view
+        )
+
+
+class CpAsyncFamily(_Family):
+    """cp.async (non-bulk) and its groups, which belong to the issuing thread."""
+
+    def copy(
+        self, dst: TileView, src: GlobalView, *, bytes: int = 16, src_bytes: Index | None = None
+    ) -> None:
+        """One cp.async a lane: ``bytes`` (4, 8, 16) from ``src`` to ``dst``, zero-filled."""
+        if bytes not in (4, 8, 16):
+            raise ScheduleError(f"cp.async of {bytes} bytes", fix="use 4, 8 or 16", loc=caller())
+        self._k.emit(
+            ops.CpAsync,
+            dst=dst.view,
+            src=src,
+            bytes=bytes,
+            src_bytes=None if src_bytes is None else as_expr(src_bytes),
+        )
+
+    def copy_tile(
+        self, dst: TileView, src: GlobalHandle, start: tuple[Index, ...], *, threads: int
+    ) -> None:
+        """All threads of the role copy a 2-D tile in 16-byte chunks, chunk by thread."""
+        rows, cols = dst.view.shape
+        per_chunk = 16 // dst.decl.dtype.bytes
+        chunks_per_row, rest = divmod(cols, per_chunk)
+        total = rows * chunks_per_row
+        if rest or total % threads:
+            raise ScheduleError(
+                f"tile {rows}x{cols} is not {threads} threads times 16-byte chunks",
+                fix="choose a tile whose 16-byte chunks are a multiple of the threads",
+                loc=caller(),
+            )
+        for turn in range(total // threads):
+            chunk = self._k.thread_in_role + turn * threads
+            row, col = chunk // chunks_per_row, (chunk % chunks_per_row) * per_chunk
+            self.copy(
+                dst.box((row, col), (1, per_chunk)),
+                src.box((row + start[0], col + start[1]), (1, per_chunk)),
+            )
+
+    def commit_group(self) -> None:
+        """cp.async.commit_group: close the group of the thread's copies so far."""
+        self._k.emit(ops.CommitGroup, kind=GroupKind.CP_ASYNC)
+
+    def wait_group(self, n: int) -> None:
+        """cp.async.wait_group N: at most the N most recent groups stay pending."""
+        _group_depth(n)
+        self._k.emit(ops.WaitGroup, kind=GroupKind.CP_ASYNC, n=int(n))
+
+
+class BulkFamily(_Family):
+    """cp.async.bulk groups: those of TMA stores and reductions."""
+
+    def commit_group(self) -> None:
+        self._k.emit(ops.CommitGroup, kind=GroupKind.BULK)
+
+    def wait_group(self, n: int, *, read: bool = False) -> None:
+        """cp.async.bulk.wait_group(.read) N."""
+        _group_depth(n)
+        self._k.emit(ops.WaitGroup, kind=GroupKind.BULK, n=int(n), read=read)
+
+
+class WgmmaFamily(_Family):
+    """wgmma: executed by the four warps of a warpgroup together."""
+
+    def fence(self) -> None:
+        """wgmma.fence: orders register accesses before the wgmma that follow."""
+        self._k.emit(ops.WgmmaFence, scope=Scope.WARPGROUP)
+
+    def mma(self, d: FragmentHandle, a: TileView, b: TileView, *, accumulate: Index = 1) -> None:
+        """One m64nNk16: d (64, N) += a (64, 16) times b (N, 16) transposed."""
+        (m, k), (n, k_b) = a.view.shape, b.view.shape
+        k_step = 32 // a.decl.dtype.bytes
+        if m != 64 or k != k_step or k_b != k or d.decl.registers != n // 2:
+            raise ScheduleError(
+                f"wgmma of a {m}x{k}, b {n}x{k_b}, d of {d.decl.registers} registers",
+                fix=f"a is 64x{k_step}, b is Nx{k_step}, d has N/2 registers",
+                loc=caller(),
+            )
+        self._k.emit(
+            ops.WgmmaMmaAsync,
+            scope=Scope.WARPGROUP,
+            d=d.all,
+            a=a.view,
+            b=b.view,
+            n=n,
+            k=k,
+            accumulate=as_expr(accumulate),
+        )
+
+    def mma_tile(
+        self, d: FragmentHandle, a: TileView, b: TileView, *, accumulate_first: Index = 1
+    ) -> None:
+        """The k-slices of a (64, K) and a (N, K) tile, in order; sugar over ``mma``."""
+        step = 32 // a.decl.dtype.bytes
+        depth = a.view.shape[1]
+        if depth % step:
+            raise ScheduleError(
+                f"K of {depth} is not a multiple of {step}", fix="pad the tile", loc=caller()
+            )
+        for k0 in range(0, depth, step):
+            self.mma(
+                d,
+                a.box((0, k0), (a.view.shape[0], step)),
+                b.box((0, k0), (b.view.shape[0], step)),
+                accumulate=accumulate_first if k0 == 0 else 1,
+            )
+
+    def commit_group(self) -> None:
+        self._k.emit(ops.CommitGroup, scope=Scope.WARPGROUP, kind=GroupKind.WGMMA)
+
+    def wait_group(self, n: int) -> None:
+        """wgmma.wait_group N: at most the N most recent groups stay pending."""
+        _group_depth(n)
+        self._k.emit(ops.WaitGroup, scope=Scope.WARPGROUP, kind=GroupKind.WGMMA, n=int(n))
+
+
+class BarFamily(_Family):
+    """bar.sync / bar.arrive and bar.warp.sync."""
+
+    def sync(self, barrier: NamedBarrierHandle | None = None) -> None:
+        """bar.sync; without a barrier, __syncthreads."""
+        id, threads = (barrier.decl.id, barrier.decl.threads) if barrier else (0, 0)
+        self._k.emit(ops.BarSync, scope=Scope.WARP, barrier=id, threads=threads)
+
+    def arrive(self, barrier: NamedBarrierHandle) -> None:
+        """bar.arrive: count the warp in, do not wait."""
+        self._k.emit(
+            ops.BarArrive, scope=Scope.WARP, barrier=barrier.decl.id, threads=barrier.decl.threads
+        )
+
+    def warp_sync(self) -> None:
+        """bar.warp.sync (__syncwarp): joins the lanes of the warp."""
+        self._k.emit(ops.BarWarpSync, scope=Scope.WARP)
+
+
+class FenceFamily(_Family):
+    def mbarrier_init(self) -> None:
+        """fence.mbarrier_init.release.cluster"""
+        self._k.emit(ops.FenceMbarrierInit)
+
+    def proxy_async(self, space: str = "all") -> None:
+        """fence.proxy.async over ``shared``, ``global`` or ``all`` memory."""
+        try:
+            which = FenceSpace(space)
+        except ValueError:
+            raise ScheduleError(
+                f"fence.proxy.async over {space!r}", fix="use shared, global or all", loc=caller()
+            ) from None
+        self._k.emit(ops.FenceProxyAsync, space=which)
+
+
+class MemFamily(_Family):
+    """Plain loads and stores, and compute."""
+
+    def ld_global(self, dst: FragmentRef, src: GlobalView) -> None:
+        self._k.emit(ops.LdGlobal, dst=dst, src=src)
+
+    def st_global(self, dst: GlobalView, src: FragmentRef) -> None:
+        self._k.emit(ops.StGlobal, dst=dst, src=src)
+
+    def ld_shared(self, dst: FragmentRef, src: TileView) -> None:
+        self._k.emit(ops.LdShared, dst=dst, src=src.view)
+
+    def st_shared(self, dst: TileView, src: FragmentRef) -> None:
+        self._k.emit(ops.StShared, dst=dst.view, src=src)
+
+    def store_accumulator(
+        self, dst: GlobalHandle, start: tuple[Index, Index], acc: FragmentHandle
+    ) -> None:
+        """Store an m64nN accumulator to the (64, N) box at ``start``: 8-byte stores a thread."""
+        k = self._k
+        row = start[0] + k.warp_in_role % 4 * 16 + k.lane // 4
+        col = start[1] + k.lane % 4 * 2
+        for r in range(0, acc.decl.registers, 2):
+            at = (row + r // 2 % 2 * 8, col + r // 4 * 8)
+            self.st_global(dst.box(at, (1, 2)), acc.part(r, 2))
+
+    def compute(self, defn: ComputeDef, *operands: FragmentRef | TileView | Index) -> None:
+        """Run ``defn`` on its operands, in order (see ComputeDef)."""
+        if len(operands) != len(defn.operands):
+            raise ScheduleError(
+                f"compute {defn.name!r} takes {len(defn.operands)} operands, got {len(operands)}",
+                fix="pass " + ", ".join(f"{o.name} ({o.kind})" for o in defn.operands),
+                loc=caller(),
+            )
+        resolved: list[object] = []
+        for formal, actual in zip(defn.operands, operands, strict=True):
+            kinds = {"fragment": FragmentRef, "smem": TileView, "int": (Value, int)}
+            if not isinstance(actual, kinds[formal.kind]):  # type: ignore[arg-type]
+                raise ScheduleError(
+                    f"operand {formal.name!r} of compute {defn.name!r} is a {formal.kind}",
+                    fix=f"got {type(actual).__name__}",
+                    loc=caller(),
+                )
+            if isinstance(actual, TileView):
+                resolved.append(actual.view)
+            elif isinstance(actual, FragmentRef):
+                resolved.append(actual)
+            else:
+                resolved.append(as_expr(actual))
+        self._k.emit(ops.Compute, defn=defn, operands=tuple(resolved))
+
+
+def _group_depth(n: int) -> None:
+    if n < 0:
+        raise ScheduleError(
+            f"wait_group {n}", fix="N is at least 0; a ring of S stages needs S >= 2", loc=caller()
+        )

@@ -1,0 +1,84 @@
+"""Result types of check and simulate. Plain values; no reader lives here."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from asyncsim.rules import Finding, Rule, Severity
+from asyncsim.trace import Trace
+
+
+class Verdict(Enum):
+    """CLEAN: no interleaving breaks a rule (warnings may stand). INCOMPLETE: not decided."""
+
+    CLEAN = "clean"
+    FINDINGS = "findings"
+    INCOMPLETE = "incomplete"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckResult:
+    """The verdict on a schedule at its trip counts, for every interleaving.
+
+    ``certified``: the conditions held on one execution, which licenses run-ahead simulation.
+    ``note``: for INCOMPLETE, the condition and the two ops; ``stats``: ops, nodes, states searched.
+    """
+
+    verdict: Verdict
+    findings: tuple[Finding, ...] = ()
+    certified: bool = False
+    note: str = ""
+    stats: dict[str, int] = field(default_factory=dict)
+
+    def has(self, rule: Rule) -> bool:
+        return any(f.rule is rule for f in self.findings)
+
+    def under(self, *, strict: bool) -> Verdict:
+        """The verdict; under ``strict`` a warning counts as an error."""
+        if strict and any(f.severity is Severity.WARNING for f in self.findings):
+            return Verdict.FINDINGS
+        return self.verdict
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Occupancy:
+    """How CTAs sit on the GPU. ``limited_by``: what caps CTAs per SM."""
+
+    ctas_per_sm: int
+    waves: float
+    smem_bytes: int
+    limited_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stall:
+    """Cycles a role waited at one op, mean over its warps and the simulated CTAs."""
+
+    role: str
+    op_id: int
+    what: str
+    where: str
+    cycles: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prediction:
+    """A predicted run. ``cycles``: first CTA start to last CTA end, in SM cycles.
+
+    ``path``: shares of the critical path by resource, they add up to 1. ``engines``: utilisation
+    by resource, 0..1. ``assumed``: how many machine numbers that were used are not measured.
+    """
+
+    cycles: float
+    time_us: float
+    clock_mhz: float
+    bound_by: str
+    occupancy: Occupancy
+    path: dict[str, float]
+    engines: dict[str, float]
+    stalls: tuple[Stall, ...]
+    trace: Trace | None = None
+    assumed: int = 0
+    spread_pct: float = 0.0
