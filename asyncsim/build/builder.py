@@ -217,6 +217,10 @@ class ScheduleBuilder(Declarations):
                 fix="write `with k.specialize():` around roles",
                 loc=loc,
             )
+        if name == "block" or any(r.name == name for r in self._roles):
+            raise ScheduleError(
+                f"role name {name!r} is taken", fix="give each role a name of its own", loc=loc
+            )
         if warps < 1:
             raise ScheduleError(f"role {name!r} has {warps} warps", fix="give at least 1", loc=loc)
         first = sum(r.warps for r in self._roles)

@@ -61,7 +61,7 @@ class Program:
     def stream(self, block: tuple[int, int, int], warp: int) -> Iterator[Event]:
         """What this warp executes. Raises ScheduleError on a division by zero and the like."""
         place = self.place(block, warp)
-        resolver = Resolver(self.schedule, warp, place.warp_in_role, self._shared)
+        resolver = Resolver(self.schedule, warp, self._shared)
         maker = self._maker(place.role)
         return maker(resolver, block[0], block[1], block[2], 0, warp, place.warp_in_role)
 
@@ -83,13 +83,14 @@ class _Compiler:
         self._schedule, self._role = schedule, role
         self._lines: list[str] = []
         self._ops: list[OpBase] = []
+        self._places: list[str] = []  # which warp index each op counts its threads from
         self._loops: list[str] = []
         self._in_role = role == "block"
 
     def compile(self) -> tuple[str, list[OpBase]]:
         head = "def stream(resolver, bx, by, bz, rank, warp, warp_in_role):"
         self._block(self._schedule.body, 1)
-        prelude = [f"    r{i} = resolver.bind(ops[{i}])" for i in range(len(self._ops))]
+        prelude = [f"    r{i} = resolver.bind(ops[{i}], {w})" for i, w in enumerate(self._places)]
         tail = ["    return", "    yield"]
         return "\n".join([head, *prelude, *self._lines, *tail]), self._ops
 
@@ -136,6 +137,7 @@ class _Compiler:
                 indices = "".join(f"{v}, " for v in self._loops)
                 self._put(depth, f"yield r{len(self._ops)}(({values})), ({indices})")
                 self._ops.append(s)
+                self._places.append(self._warp_name())
 
     def _warp_name(self) -> str:
         return "warp_in_role" if self._in_role else "warp"

@@ -99,15 +99,17 @@ class Resolver:
     keeps what the warps of a program have in common: regions, and the evaluators of each op.
     """
 
-    def __init__(
-        self, schedule: Schedule, warp: int, warp_in_role: int, shared: SharedTables
-    ) -> None:
-        self._schedule, self._shared = schedule, shared
-        self._warp, self._warp_in_role = warp, warp_in_role
+    def __init__(self, schedule: Schedule, warp: int, shared: SharedTables) -> None:
+        self._schedule, self._shared, self._warp = schedule, shared, warp
+        self._warp_in_role = warp
         self._cta = 0
 
-    def bind(self, op: OpBase) -> Maker:
-        """A function from the values of ``shared_operands(op)`` to the dynamic op."""
+    def bind(self, op: OpBase, warp_in_role: int) -> Maker:
+        """A function from the values of ``shared_operands(op)`` to the dynamic op.
+
+        ``warp_in_role`` is the warp's place in the role that the op stands in, or in the block.
+        """
+        self._warp_in_role = warp_in_role
         evaluator = self._shared.evaluators.get(op.id)
         if evaluator is None:
             evaluator = self._shared.evaluators[op.id] = Evaluator(op)
