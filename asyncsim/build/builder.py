@@ -305,7 +305,7 @@ class Var_(Value):
     """A role-local integer; reads are values, ``set`` assigns."""
 
     __slots__ = ("_builder", "name")
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __init__(self, builder: ScheduleBuilder, name: str) -> None:
         super().__init__(Var(name))

@@ -17,7 +17,8 @@ from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 from asyncsim.stream.dyn import Dyn
-from asyncsim.stream.resolve import Resolver, SharedTables, shared_operands
+from asyncsim.stream.operands import shared_operands
+from asyncsim.stream.resolve import Resolver, SharedTables
 
 Event = tuple[Dyn, tuple[int, ...]]
 """A dynamic op and the values of the loops around it, outermost first."""

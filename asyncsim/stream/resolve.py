@@ -6,25 +6,14 @@ are kept while operands repeat (rings do), in a bounded table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from math import prod
-from operator import itemgetter
-from typing import TypeVar, assert_never
+from typing import assert_never
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.expr import (
-    Arg,
-    Builtin,
-    BuiltinRef,
-    Const,
-    Expr,
-    Var,
-    is_lane_varying,
-    python_source,
-    walk,
-)
+from asyncsim.ir.expr import is_lane_varying
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import (
@@ -36,60 +25,13 @@ from asyncsim.memory.region import (
 )
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
+from asyncsim.stream.operands import Evaluator, Values, constant
 
 _TABLE_LIMIT = 4096
 
-Values = tuple[int, ...]
-LaneValues = Callable[[Values, int], list[Values]]
 Maker = Callable[[Values], Dyn]
 SmemKey = tuple[int, str, int, tuple[int, ...], tuple[int, ...]]
 """CTA, tile, stage, start and extent of a region: shared by the warps of a program."""
-
-
-def operand_exprs(op: OpBase) -> Iterator[Expr]:
-    """Every expression among the operands of an op, in field order."""
-    for name in type(op).__dataclass_fields__:
-        yield from _exprs(getattr(op, name))
-
-
-def _exprs(value: object) -> Iterator[Expr]:
-    match value:
-        case Const() | Var() | Arg() | BuiltinRef() | ops.MbarrierRef() | SmemView() | GlobalView():
-            match value:
-                case MbarrierRef(_, stage):
-                    yield stage
-                case SmemView(_, stage, start, _, expects):
-                    yield stage
-                    yield from start
-                    if expects is not None:
-                        yield from expects.start
-                case GlobalView(_, start, _):
-                    yield from start
-                case _:
-                    yield value
-        case tuple():
-            for item in value:
-                yield from _exprs(item)
-        case _:
-            if hasattr(value, "lhs") or hasattr(value, "operand"):
-                yield value  # type: ignore[misc]
-
-
-def shared_operands(op: OpBase) -> tuple[Expr, ...]:
-    """What the stream evaluates for an op, each once: lane-invariant expressions whole, and the
-    variables inside lane-varying ones."""
-    found: dict[Expr, None] = {}
-    for expr in operand_exprs(op):
-        if is_lane_varying(expr):
-            for node in walk(expr):
-                if isinstance(node, Var | Arg) or (
-                    isinstance(node, BuiltinRef)
-                    and node.builtin not in (Builtin.LANE, Builtin.THREAD_IN_ROLE)
-                ):
-                    found[node] = None
-        elif not isinstance(expr, Const):
-            found[expr] = None
-    return tuple(found)
 
 
 class Resolver:
@@ -168,11 +110,11 @@ class Resolver:
                 | ops.BarWarpSync()
                 | ops.WgmmaFence()
             ):
-                return _constant(Dyn(op))
+                return constant(Dyn(op))
             case ops.WaitGroup(n=n):
-                return _constant(Dyn(op, value=n))
+                return constant(Dyn(op, value=n))
             case ops.BarSync(threads=threads) | ops.BarArrive(threads=threads):
-                return _constant(Dyn(op, value=threads or self._schedule.threads))
+                return constant(Dyn(op, value=threads or self._schedule.threads))
             case ops.WgmmaMmaAsync():
                 a = self._tile(op, op.a, False, Proxy.ASYNC, ev)
                 b = self._tile(op, op.b, False, Proxy.ASYNC, ev)
@@ -333,7 +275,7 @@ class Resolver:
             ]
             match actual:
                 case FragmentRef():
-                    makers += [_constant(self._registers(actual, write=w)) for w in modes]
+                    makers += [constant(self._registers(actual, write=w)) for w in modes]
                 case SmemView():
                     makers += [self._tile(op, actual, w, Proxy.GENERIC, ev) for w in modes]
                 case _:
@@ -352,45 +294,6 @@ class SharedTables:
     evaluators: dict[int, Evaluator] = field(default_factory=dict)
 
 
-class Evaluator:
-    """Compiles an op's expressions to functions of the values of its shared operands."""
-
-    def __init__(self, op: OpBase) -> None:
-        self._slots = {e: i for i, e in enumerate(shared_operands(op))}
-        self._compiled: dict[tuple[tuple[Expr, ...], bool], LaneValues] = {}
-
-    def value(self, expr: Expr) -> Callable[[Values], int]:
-        """The value of a lane-invariant expression."""
-        if isinstance(expr, Const):
-            return _constant(expr.value)
-        return itemgetter(self._slots[expr])
-
-    def lanes(self, exprs: tuple[Expr, ...], *, one: bool) -> LaneValues:
-        """The values in each lane, from (shared values, first thread); ``one``: lane 0 only."""
-        function = self._compiled.get((exprs, one))
-        if function is None:
-            text = "".join(f"{self._source(e)}, " for e in exprs)
-            if one:
-                code = f"lambda v, thread, lane=0: [({text})]"
-            else:
-                code = f"lambda v, first: [({text}) for lane in R for thread in (first + lane,)]"
-            scope: dict[str, object] = {"__builtins__": {}, "min": min, "max": max, "R": range(32)}
-            function = self._compiled[exprs, one] = eval(code, scope)
-        return function
-
-    def _source(self, expr: Expr) -> str:
-        if expr in self._slots:
-            return f"v[{self._slots[expr]}]"
-        return python_source(expr, self._leaf)
-
-    def _leaf(self, node: Expr) -> str:
-        if node == BuiltinRef(Builtin.LANE):
-            return "lane"
-        if node == BuiltinRef(Builtin.THREAD_IN_ROLE):
-            return "thread"
-        return f"v[{self._slots[node]}]"
-
-
 def union(regions: tuple[Region, ...]) -> Region:
     """The union of the lanes' regions; for global boxes their bounding box."""
     first = regions[0]
@@ -406,10 +309,3 @@ def union(regions: tuple[Region, ...]) -> Region:
     start = tuple(map(min, *(b.start for b in boxes))) if len(boxes) > 1 else first.start
     end = [max(b.start[d] + b.shape[d] for b in boxes) for d in range(len(first.start))]
     return GlobalBox(first.tensor, start, tuple(e - s for s, e in zip(start, end, strict=True)))
-
-
-T = TypeVar("T")
-
-
-def _constant(value: T) -> Callable[[Values], T]:
-    return lambda values: value

@@ -1,0 +1,118 @@
+"""Which values an op depends on, and how its expressions are computed from them.
+
+The stream evaluates ``shared_operands(op)`` for a warp; an Evaluator turns those values into what
+each operand needs, lane by lane where lanes differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import TypeVar
+
+from asyncsim.ir.expr import (
+    Arg,
+    Binary,
+    Builtin,
+    BuiltinRef,
+    Const,
+    Expr,
+    Unary,
+    Var,
+    is_lane_varying,
+    python_source,
+    walk,
+)
+from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, SmemView
+
+Values = tuple[int, ...]
+LaneValues = Callable[[Values, int], list[Values]]
+
+T = TypeVar("T")
+
+
+def operand_exprs(op: OpBase) -> Iterator[Expr]:
+    """Every expression among the operands of an op, in field order."""
+    for name in type(op).__dataclass_fields__:
+        yield from _exprs(getattr(op, name))
+
+
+def _exprs(value: object) -> Iterator[Expr]:
+    match value:
+        case Const() | Var() | Arg() | BuiltinRef() | Unary() | Binary():
+            yield value
+        case MbarrierRef(_, stage):
+            yield stage
+        case SmemView(_, stage, start, _, expects):
+            yield stage
+            yield from start
+            if expects is not None:
+                yield from expects.start
+        case GlobalView(_, start, _):
+            yield from start
+        case tuple():
+            for item in value:
+                yield from _exprs(item)
+        case _:
+            pass  # names, sizes, source lines: no expressions inside
+
+
+def shared_operands(op: OpBase) -> tuple[Expr, ...]:
+    """What the stream evaluates for an op, each once: lane-invariant expressions whole, and the
+    variables inside lane-varying ones."""
+    found: dict[Expr, None] = {}
+    for expr in operand_exprs(op):
+        if is_lane_varying(expr):
+            for node in walk(expr):
+                if isinstance(node, Var | Arg) or (
+                    isinstance(node, BuiltinRef)
+                    and node.builtin not in (Builtin.LANE, Builtin.THREAD_IN_ROLE)
+                ):
+                    found[node] = None
+        elif not isinstance(expr, Const):
+            found[expr] = None
+    return tuple(found)
+
+
+class Evaluator:
+    """Compiles an op's expressions to functions of the values of its shared operands."""
+
+    def __init__(self, op: OpBase) -> None:
+        self._slots = {e: i for i, e in enumerate(shared_operands(op))}
+        self._compiled: dict[tuple[tuple[Expr, ...], bool], LaneValues] = {}
+
+    def value(self, expr: Expr) -> Callable[[Values], int]:
+        """The value of a lane-invariant expression."""
+        if isinstance(expr, Const):
+            return constant(expr.value)
+        return itemgetter(self._slots[expr])
+
+    def lanes(self, exprs: tuple[Expr, ...], *, one: bool) -> LaneValues:
+        """The values in each lane, from (shared values, first thread); ``one``: lane 0 only."""
+        function = self._compiled.get((exprs, one))
+        if function is None:
+            text = "".join(f"{self._source(e)}, " for e in exprs)
+            if one:
+                code = f"lambda v, thread, lane=0: [({text})]"
+            else:
+                code = f"lambda v, first: [({text}) for lane in R for thread in (first + lane,)]"
+            scope: dict[str, object] = {"__builtins__": {}, "min": min, "max": max, "R": range(32)}
+            function = self._compiled[exprs, one] = eval(code, scope)
+        return function
+
+    def _source(self, expr: Expr) -> str:
+        if expr in self._slots:
+            return f"v[{self._slots[expr]}]"
+        return python_source(expr, self._leaf)
+
+    def _leaf(self, node: Expr) -> str:
+        if node == BuiltinRef(Builtin.LANE):
+            return "lane"
+        if node == BuiltinRef(Builtin.THREAD_IN_ROLE):
+            return "thread"
+        return f"v[{self._slots[node]}]"
+
+
+def constant(value: T) -> Callable[[Values], T]:
+    """A function of the shared values that ignores them."""
+    return lambda values: value
