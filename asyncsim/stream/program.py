@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
@@ -24,6 +25,17 @@ Event = tuple[Dyn, tuple[int, ...]]
 """A dynamic op and the values of the loops around it, outermost first."""
 
 _GLOBALS: dict[str, object] = {"__builtins__": {}, "range": range, "min": min, "max": max}
+
+
+T = TypeVar("T")
+Out = TypeVar("Out", covariant=True)
+
+
+class Binder(Protocol[Out]):
+    """Makes, of an op, a function from the values of ``shared_operands(op)`` to what the stream
+    yields. ``warp_in_role``: the warp's index in the part that the op stands in (role or block)."""
+
+    def bind(self, op: OpBase, warp_in_role: int) -> Callable[[tuple[int, ...]], Out]: ...
 
 
 class StreamLimit(Exception):
@@ -51,7 +63,7 @@ class Program:
         self.roles = schedule.roles()
         self._args = dict(schedule.args)
         self._shared = SharedTables()
-        self._makers: dict[str, Callable[..., Iterator[Event]]] = {}
+        self._makers: dict[str, Callable[..., Iterator[Any]]] = {}
 
     def place(self, block: tuple[int, int, int], warp: int) -> WarpPlace:
         role = self.schedule.role_of(warp)
@@ -61,12 +73,17 @@ class Program:
 
     def stream(self, block: tuple[int, int, int], warp: int) -> Iterator[Event]:
         """What this warp executes. Raises ScheduleError on a division by zero and the like."""
-        place = self.place(block, warp)
-        resolver = Resolver(self.schedule, warp, self._shared)
-        maker = self._maker(place.role)
-        return maker(resolver, block[0], block[1], block[2], 0, warp, place.warp_in_role)
+        return self.bound(Resolver(self.schedule, warp, self._shared), block, warp)
 
-    def _maker(self, role: str) -> Callable[..., Iterator[Event]]:
+    def bound(
+        self, binder: Binder[T], block: tuple[int, int, int], warp: int
+    ) -> Iterator[tuple[T, tuple[int, ...]]]:
+        """The same stream with the operands resolved by another ``binder`` (evaluate has one)."""
+        place = self.place(block, warp)
+        maker = self._maker(place.role)
+        return maker(binder, block[0], block[1], block[2], 0, warp, place.warp_in_role)
+
+    def _maker(self, role: str) -> Callable[..., Iterator[Any]]:
         if role not in self._makers:
             source, constants = _Compiler(self.schedule, role).compile()
             namespace = dict(_GLOBALS)
