@@ -31,9 +31,9 @@ Reduce = Callable[[Words, Context], Samples]
 class Case:
     """A kernel launch: what to compile, how to launch, and what its output words mean.
 
-    `args` are the kernel's p0..p3.  `cold` evicts L2 before every launch.  `rows` > 0 passes a tensor
-    map with a box of rows x 128 bytes, 128-byte swizzle.  `mask` chooses SMs for kernels that
-    read one.
+    `args` are the kernel's p0..p3.  `cold` evicts L2 before every launch.  `rows` > 0 passes a
+    tensor map with a box of rows x 128 bytes, 128-byte swizzle.  `mask` chooses SMs for kernels
+    that read one.
     """
 
     bench: str

@@ -131,22 +131,29 @@ def _turn(bench: str, params: dict[str, int | str], defines: dict[str, int], war
 
 def _producers() -> Iterator[Case]:
     for mode, style in enumerate(PRODUCERS):
-        for stages in (1, 2, 4):
-            params: dict[str, int | str] = {"style": style, "stages": stages}
-            yield _turn("producer_turn", params, {"PRODUCER": mode, "STAGES": stages}, 1)
+        for counted in (0, 1):
+            for stages in (1, 2, 4):
+                params: dict[str, int | str] = {
+                    "style": style,
+                    "stages": stages,
+                    "counted": counted,
+                }
+                defines = {"PRODUCER": mode, "STAGES": stages, "COUNTED": counted}
+                yield _turn("producer_turn", params, defines, 1)
 
 
 def _consumers() -> Iterator[Case]:
     for warps in (1, 4, 8):
         for work in (0, 16, 64):
-            for load, proxy in ((1, 1), (1, 0), (0, 0)):
+            for load, proxy, counted in ((1, 1, 0), (1, 0, 0), (0, 0, 0), (1, 0, 1)):
                 params: dict[str, int | str] = {
                     "warps": warps,
                     "work": work,
                     "load": load,
                     "proxy": proxy,
+                    "counted": counted,
                 }
-                defines = {"WORK": work, "LOAD": load, "PROXY": proxy}
+                defines = {"WORK": work, "LOAD": load, "PROXY": proxy, "COUNTED": counted}
                 yield _turn("consumer_turn", params, defines, warps)
 
 
@@ -155,36 +162,39 @@ def _rings() -> Iterator[Case]:
     for mode in (0, 1):
         for consumers in (1, 4):
             for work in (0, 48, 192):
-                for proxy in (0, 1):
-                    params: dict[str, int | str] = {
-                        "style": PRODUCERS[mode],
-                        "consumers": consumers,
-                        "work": work,
-                        "proxy": proxy,
-                        "stages": 6,
-                        "box": 2 * KB,
-                    }
-                    yield Case(
-                        "ring",
-                        params,
-                        Variant(
-                            "loops.cu",
-                            _ring_defines(
-                                PRODUCER=mode,
-                                CONSUMERS=consumers,
-                                WORK=work,
-                                PROXY=proxy,
-                                STAGES=6,
-                                BOX=2 * KB,
-                            ),
-                        ),
-                        "ring",
-                        per_step(512, consumers + 1),
-                        block=32 * (consumers + 1),
-                        args=(0, 1, 512, 0),
-                        rows=16,
-                        repeat=20,
-                    )
+                for uniform, counted in ((0, 0), (1, 0), (1, 1)):
+                    yield _ring(mode, consumers, work, uniform, counted)
+
+
+def _ring(mode: int, consumers: int, work: int, uniform: int, counted: int) -> Case:
+    defines = _ring_defines(
+        PRODUCER=mode,
+        CONSUMERS=consumers,
+        WORK=work,
+        STAGES=6,
+        BOX=2 * KB,
+        UNIFORM=uniform,
+        COUNTED=counted,
+    )
+    return Case(
+        "ring",
+        {
+            "style": PRODUCERS[mode],
+            "consumers": consumers,
+            "work": work,
+            "uniform": uniform,
+            "counted": counted,
+            "stages": 6,
+            "box": 2 * KB,
+        },
+        Variant("loops.cu", defines),
+        "ring",
+        per_step(512, consumers + 1),
+        block=32 * (consumers + 1),
+        args=(0, 1, 512, 0),
+        rows=16,
+        repeat=20,
+    )
 
 
 def _cp_async_turns() -> Iterator[Case]:

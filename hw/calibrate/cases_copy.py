@@ -76,7 +76,7 @@ def _tma() -> Iterator[Case]:
         cold = level == "dram"
         for kind, sizes in (
             ("tensor", (1, 2, 4, 8, 16, 32)),
-            ("bulk", (1, 2, 4, 8, 16, 32, 64)),
+            ("bulk", (1, 4, 16, 64)),
         ):
             for size in sizes:
                 rows = size * 8
@@ -93,17 +93,36 @@ def _tma() -> Iterator[Case]:
                     cold=cold,
                     repeat=2 if not cold else 3,
                 )
-    yield Case(
-        "tma_first_use",
-        {"kind": "tensor", "bytes": KB},
-        variant,
-        "tma_latency",
-        lambda words, context: {"first": words[:1] * 1.0, "later": words[8:9] * 1.0},
-        args=(KB, 0, 16, 1),
-        rows=8,
-        repeat=20,
-        warmups=0,
-    )
+    for level in ("l2", "dram"):
+        for size in (1, 2, 4, 8, 16, 32):
+            yield Case(
+                "tma_landing",
+                {"level": level, "bytes": size * KB},
+                variant,
+                "tma_landing",
+                lambda words, context: {
+                    "other_warp": words[8:SAMPLES].astype(float),
+                    "own_warp": words[SAMPLES + 8 : 2 * SAMPLES].astype(float),
+                },
+                block=64,
+                args=(size * KB, FRESH // 128 if level == "dram" else 0, SAMPLES, 0),
+                rows=size * 8,
+                cold=level == "dram",
+                repeat=3,
+            )
+    for cold in (False, True):
+        yield Case(
+            "tma_first_use",
+            {"bytes": KB, "descriptor": "evicted" if cold else "in_l2"},
+            variant,
+            "tma_latency",
+            lambda words, context: {"first": words[:1] * 1.0, "later": words[8:9] * 1.0},
+            args=(KB, 0, 16, 1),
+            rows=8,
+            repeat=20,
+            warmups=0,
+            cold=cold,
+        )
     for kind, size, counts in (
         ("bulk", 16, (16, 64)),
         ("bulk", 128, (16, 64)),
@@ -140,10 +159,13 @@ def _tma() -> Iterator[Case]:
             yield Case(
                 "tma_store",
                 {"kind": kind, "bytes": size * KB, "stores": count},
-                variant,
+                Variant(
+                    "tma.cu",
+                    (("BYTES", size * KB), ("STORES", count), ("TENSOR", int(kind == "tensor"))),
+                ),
                 "tma_store",
                 split(40, ("done", "issue")),
-                args=(size * KB, count, 40, int(kind == "tensor")),
+                args=(0, 0, 40, 0),
                 rows=size * 8,
             )
 
@@ -239,12 +261,13 @@ def _stream(
     return Case(
         "stream",
         {**params, "box": box, "depth": depth, "in_flight": box * depth},
-        Variant("memory.cu", (("BOX", box), ("STEP", box), ("WRAP", wrap))),
+        Variant("memory.cu", (("BOX", box), ("WRAP", wrap))),
         "stream",
         _stream_reduce(turns * box, ctas),
         grid=ctas,
         smem=230_000,
-        args=(depth, spread, turns, int(mask is not None)),
+        args=(depth, spread // 128, turns, int(mask is not None)),
+        rows=box // 128,
         words=4 * 132,
         repeat=5 if cold else 8,
         cold=cold,
@@ -270,7 +293,11 @@ def _streams() -> Iterator[Case]:
         params = {"data": "l2_private", "spread_sms": count}
         mask = _across_gpcs(count)
         yield _stream(params, 32 * KB, 6, 512, spread=wrap, wrap=wrap, mask=mask)
-    for box, depths in ((4 * KB, (1, 2, 4)), (16 * KB, (1, 2, 3, 4, 6, 8, 12))):
+    for box, depths in (
+        (2 * KB, (1, 2)),
+        (4 * KB, (1, 2, 4, 8)),
+        (16 * KB, (1, 2, 3, 4, 6, 8, 12)),
+    ):
         for depth in depths:
             params = {"data": "l2_private", "ctas": 132, "sweep": 1}
             turns = 512
@@ -335,6 +362,8 @@ def _ring_defines(**changes: int) -> tuple[tuple[str, int], ...]:
         "CONSUMERS": 1,
         "BOX": 1024,
         "COPIES": 4,
+        "UNIFORM": 1,
+        "COUNTED": 0,
     }
     return tuple((values | changes).items())
 
@@ -349,18 +378,18 @@ def _store_reduce(tiles: int, ctas: int) -> Reduce:
 
 def _stores() -> Iterator[Case]:
     for mode, name in enumerate(("fp32_pairs", "bf16_pairs", "row_16_bytes")):
-        for ctas in (1, 132):
-            for tiles in (1, 8):
+        for ctas, tiles in ((1, 1), (1, 8), (132, 1), (132, 4)):
+            for pitch in (4096, 16384):
                 yield Case(
                     "gstore",
-                    {"layout": name, "ctas": ctas, "tiles": tiles},
+                    {"layout": name, "ctas": ctas, "tiles": tiles, "pitch": pitch},
                     Variant("gstore.cu", (("MODE", mode),)),
                     "gstore",
                     _store_reduce(tiles, ctas),
                     grid=ctas,
                     block=256,
                     smem=200_000,
-                    args=(512, 65536, tiles, 1) if tiles > 1 else (16384, FRESH, 1, 1),
+                    args=(pitch, pitch // (256 if mode == 1 else 512), tiles, 32 << 20),
                     words=3 * 132,
                     repeat=20,
                 )

@@ -39,7 +39,10 @@ ISSUE: dict[str, tuple[int, int, tuple[int, int]]] = {
     "wgmma_wait": (26, 128, (16, 48)),
     "wgmma_empty_group": (30, 128, (16, 48)),
     "clock_read": (31, 32, (16, 48)),
+    "try_wait_counted": (32, 32, (16, 48)),
+    "cp_wait": (33, 32, (16, 48)),
 }
+STYLES = ("converged", "diverged", "diverged_counted")
 PIPES = {"ffma": 0, "lop3": 1, "ex2": 2, "cvt": 3, "shfl": 4, "lds": 5, "fmnmx": 6, "imad": 7}
 
 
@@ -82,17 +85,28 @@ def _barriers() -> Iterator[Case]:
             yield _issue_case("named_barrier", 28, run, 32 * warps, params)
     for run in (16, 48):
         yield _issue_case("named_barrier_static", 29, run, 128, {"warps": 4, "run": run})
-    for mode in (0, 1):
+    for mode in (0, 1, 2):
         for waiters in (1, 2, 4, 8, 12, 16):
             yield Case(
                 "mbarrier_handoff",
-                {"waiters": waiters, "style": ("converged", "diverged")[mode]},
+                {"waiters": waiters, "style": STYLES[mode]},
                 Variant("handoff.cu", (("MODE", mode),)),
                 "handoff",
                 _handoff,
                 block=32 * (waiters + 1),
                 args=(0, 0, 96, 0),
             )
+    for waiters in (1, 4, 8, 12):
+        yield Case(
+            "mbarrier_pingpong",
+            {"waiters": waiters},
+            Variant("handoff.cu"),
+            "pingpong",
+            per_step(512),
+            block=32 * (waiters + 1),
+            args=(0, 0, 256, 0),
+            repeat=20,
+        )
     for warps in (2, 4, 8, 16):
         yield Case(
             "named_handoff",

@@ -54,15 +54,16 @@ def _wgmma_function(n: int, rs: int) -> str:
     registers = n // 2
     accumulators = ", ".join(f"%{i}" for i in range(registers))
     outputs = ", ".join(f'"+f"(d[{i}])' for i in range(registers))
+    operand = "const u32 (&a)[4]" if rs else "u64 a"
     if rs:
         a = "{" + ", ".join(f"%{registers + i}" for i in range(4)) + "}"
         b, transposes = registers + 4, "0"
-        inputs = '"r"((u32)a), "r"((u32)a + 1), "r"((u32)a + 2), "r"((u32)a + 3), "l"(b)'
+        inputs = '"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)'
     else:
         a, b, transposes = f"%{registers}", registers + 1, "0, 0"
         inputs = '"l"(a), "l"(b)'
     return (
-        f"DEV void wgmma(float (&d)[{registers}], u64 a, u64 b) {{\n"
+        f"DEV void wgmma(float (&d)[{registers}], {operand}, u64 b) {{\n"
         f'  asm volatile("{{ .reg .pred p; setp.ne.b32 p, 1, 0; '
         f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.bf16.bf16 "
         f'{{{accumulators}}}, {a}, %{b}, p, 1, 1, {transposes}; }}"\n'

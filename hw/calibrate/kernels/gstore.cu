@@ -1,19 +1,21 @@
 // st.global straight from registers.  Eight warps hold a 128 x 128 fp32 tile like two wgmma
 // accumulators: MODE 0 stores 8 bytes for each thread (4 lanes cover 32 bytes of a row), MODE 1 the
 // same as 4-byte bf16 pairs (16 bytes of a row), MODE 2 stores 16 bytes for each lane, row by row.
-// p0 = row pitch in bytes, p2 = tiles, p1 = bytes from tile to tile.  out[3 b ..] = cycles to issue
+// p0 = row pitch in bytes.  CTA b stores tile (b / p1, b mod p1) of a matrix, p2 times, p2 - 1 of them
+// p3 bytes further on each.  out[3 b ..] = cycles to issue
 // all, cycles until all are performed (membar.gl), globaltimer span.
 #ifndef MODE
 #define MODE 0
 #endif
 extern "C" __global__ void gstore(KERNEL_ARGS) {
   int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  char* base = data + (u64)blockIdx.x * p2 * (u64)p1;
+  int width = 128 * (MODE == 1 ? 2 : 4);
+  char* base = data + (u64)(blockIdx.x / p1) * 128 * (u64)p0 + (blockIdx.x % p1) * width;
   float v = p3 + threadIdx.x;
   __syncthreads();
   u64 g0 = gtime(), t0 = clk();
   for (int i = 0; i < p2; ++i) {
-    char* tile = base + (u64)i * (u64)p1;
+    char* tile = base + (u64)i * (u64)p3;
 #if MODE == 2
 #pragma unroll
     for (int r = 0; r < 16; ++r) {

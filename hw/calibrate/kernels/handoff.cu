@@ -1,7 +1,7 @@
 // Hand-offs between warps.
 
 // mbarrier: warp 0 arrives after a pause, warps 1.. wait.  MODE 0: all lanes wait; 1: lane 0 waits in
-// a branch, the others are parked.  out[2 i] = first, out[2 i + 1] = last waiter, cycles from before
+// a branch, the others are parked; 2: as 1, with a counted wait.  out[2 i] = first, out[2 i + 1] = last waiter, cycles from before
 // the arrive.  p1 = extra pause, so that the arrival meets every phase of a poll.
 #ifndef MODE
 #define MODE 0
@@ -25,8 +25,11 @@ extern "C" __global__ void handoff(KERNEL_ARGS) {
 #if MODE == 0
       wait(bar, phase, deadline, abort_word);
       t = clk();
-#else
+#elif MODE == 1
       if (lane == 0) { wait(bar, phase, deadline, abort_word); t = clk(); }
+      __syncwarp();
+#else
+      if (lane == 0) { wait_counted(bar, phase, abort_word); t = clk(); }
       __syncwarp();
 #endif
     }
@@ -45,6 +48,33 @@ extern "C" __global__ void handoff(KERNEL_ARGS) {
     __syncthreads();
     phase ^= 1;
   }
+}
+
+// Two mbarriers, warp 0 against the other warps: all lanes wait, lane 0 of each warp arrives.
+// out[0] = cycles of p2 round trips.
+extern "C" __global__ void pingpong(KERNEL_ARGS) {
+  u64 deadline = clk() + DEADLINE_CYCLES;
+  u32 ping = saddr(smem), pong = ping + 8;
+  u32 warps = blockDim.x / 32;
+  if (threadIdx.x == 0) {
+    mbar_init(ping, 1);
+    mbar_init(pong, warps - 1);
+    mbar_fence_init();
+  }
+  __syncthreads();
+  u32 warp = uniform_warp(), lane = threadIdx.x % 32;
+  u64 t0 = clk();
+#pragma unroll 1
+  for (int i = 0; i < p2; ++i) {
+    if (warp == 0) {
+      if (lane == 0) mbar_arrive(ping);
+      wait(pong, i & 1, deadline, abort_word);
+    } else {
+      wait(ping, i & 1, deadline, abort_word);
+      if (lane == 0) mbar_arrive(pong);
+    }
+  }
+  if (threadIdx.x == 0) out[0] = clk() - t0;
 }
 
 // bar.arrive -> bar.sync ping-pong of two halves of the block; out[0] = cycles of p2 half periods.

@@ -100,6 +100,10 @@ extern "C" __global__ void issue(KERNEL_ARGS, const __grid_constant__ tmap m) {
                    "wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #elif OP == 31
       sink += clk();
+#elif OP == 32
+      wait_counted(bar, 1, abort_word);
+#elif OP == 33
+      cp_wait<0>();
 #endif
     }
     t1 = clk();

@@ -8,9 +8,16 @@
 #define CONSUMERS 1
 #define BOX 1024
 #define COPIES 4
+#define UNIFORM 0  // role dispatch on a warp index that was made uniform by a shuffle
+#define COUNTED 0  // waits bounded by tries instead of the clock
 #endif
 
 #define ADVANCE if (++stage == STAGES) { stage = 0; phase ^= 1; }
+
+DEV void bounded_wait(u32 bar, u32 parity, u64 deadline, u32* abort_word) {
+  if (COUNTED) wait_counted(bar, parity, abort_word);
+  else wait(bar, parity, deadline, abort_word);
+}
 
 DEV void producer(u32 empty, u32 full, u32 dst, const tmap* m, int turns, u32 force, u64 deadline,
                   u32* abort_word) {
@@ -18,7 +25,7 @@ DEV void producer(u32 empty, u32 full, u32 dst, const tmap* m, int turns, u32 fo
 #if PRODUCER == 0
 #pragma unroll 1
   for (int i = 0; i < turns; ++i) {
-    wait(empty + 8 * stage, (phase ^ 1) | force, deadline, abort_word);
+    bounded_wait(empty + 8 * stage, (phase ^ 1) | force, deadline, abort_word);
     if (elect()) {
       mbar_expect(full + 8 * stage, BOX);
       tensor_load(dst + stage * BOX, m, 0, (i & 15) * (BOX / 128), full + 8 * stage);
@@ -29,7 +36,7 @@ DEV void producer(u32 empty, u32 full, u32 dst, const tmap* m, int turns, u32 fo
 #else
 #pragma unroll 1
   for (int i = 0; i < turns; ++i) {
-    wait(empty + 8 * stage, (phase ^ 1) | force, deadline, abort_word);
+    bounded_wait(empty + 8 * stage, (phase ^ 1) | force, deadline, abort_word);
     mbar_expect(full + 8 * stage, BOX);
     tensor_load(dst + stage * BOX, m, 0, (i & 15) * (BOX / 128), full + 8 * stage);
     ADVANCE
@@ -43,7 +50,7 @@ DEV float consumer(u32 empty, u32 full, u32 src, float x, float a, int turns, u3
   u32 lane = threadIdx.x % 32;
 #pragma unroll 1
   for (int i = 0; i < turns; ++i) {
-    wait(full + 8 * stage, phase | force, deadline, abort_word);
+    bounded_wait(full + 8 * stage, phase | force, deadline, abort_word);
 #if LOAD
     x += __uint_as_float(lds(src + stage * BOX + 4 * lane));
 #endif
@@ -115,7 +122,7 @@ extern "C" __global__ void ring(KERNEL_ARGS, const __grid_constant__ tmap m) {
     mbar_fence_init();
   }
   __syncthreads();
-  u32 warp = threadIdx.x / 32;
+  u32 warp = UNIFORM ? uniform_warp() : threadIdx.x / 32;
   u64 t0 = clk();
   float x = 0;
   if (warp == CONSUMERS) {

@@ -1,39 +1,44 @@
 // Bandwidth of L2 and DRAM by bulk loads, and plain load latency.
 
-// Each active CTA keeps p0 copies of BOX bytes in flight for p2 turns; CTA i starts at i * p1 and
-// moves on by STEP bytes a turn, wrapping after WRAP bytes.  mask[smid] selects the CTAs that take
-// part (the first 1024 bytes of `data` hold it when p3 = 1).  out[4 b ..] = cycles, start and end by
-// globaltimer, smid.
+// Each active CTA keeps p0 tensor loads of BOX bytes in flight for p2 turns; CTA i starts at row
+// i * p1 and moves on by BOX a turn, wrapping after WRAP bytes.  All lanes wait, one issues.
+// mask[smid] selects the CTAs that take part (the first 1024 bytes of `data` hold it when p3 = 1).
+// out[4 b ..] = cycles, start and end by globaltimer, smid.
 #ifndef BOX
 #define BOX 16384
-#define STEP 16384
 #define WRAP 131072
 #endif
-extern "C" __global__ void stream(KERNEL_ARGS) {
+extern "C" __global__ void stream(KERNEL_ARGS, const __grid_constant__ tmap m) {
   u64 deadline = clk() + DEADLINE_CYCLES;
   u32 bars = saddr(smem), dst = saddr(smem) + 1024;
   init_barriers(bars, 32, 1);
-  if (threadIdx.x != 0) return;
   u32 sm = smid();
   u64* row = out + 4 * blockIdx.x;
-  if (p3 && !((volatile unsigned char*)data)[sm]) { row[0] = 0; row[3] = sm; return; }
-  const char* base = data + 4096 + (u64)blockIdx.x * (u64)p1;
-  u64 at = 0;
+  if (p3 && !((volatile unsigned char*)data)[sm]) {
+    if (threadIdx.x == 0) { row[0] = 0; row[3] = sm; }
+    return;
+  }
+  int base = 8 + blockIdx.x * p1, at = 0;
   for (int s = 0; s < p0; ++s) {
-    mbar_expect(bars + 8 * s, BOX);
-    bulk_load(dst + s * BOX, base + at, BOX, bars + 8 * s);
-    at += STEP;
-    if (at >= WRAP) at = 0;
+    if (elect()) {
+      mbar_expect(bars + 8 * s, BOX);
+      tensor_load(dst + s * BOX, &m, 0, base + at, bars + 8 * s);
+    }
+    at += BOX / 128;
+    if (at >= WRAP / 128) at = 0;
   }
   u32 slot = 0, phase = 0;
   u64 g0 = gtime(), t0 = clk();
+#pragma unroll 1
   for (int i = 0; i < p2; ++i) {
     u32 bar = bars + 8 * slot;
     wait(bar, phase, deadline, abort_word);
-    mbar_expect(bar, BOX);
-    bulk_load(dst + slot * BOX, base + at, BOX, bar);
-    at += STEP;
-    if (at >= WRAP) at = 0;
+    if (elect()) {
+      mbar_expect(bar, BOX);
+      tensor_load(dst + slot * BOX, &m, 0, base + at, bar);
+    }
+    at += BOX / 128;
+    if (at >= WRAP / 128) at = 0;
     if (++slot == (u32)p0) { slot = 0; phase ^= 1; }
   }
   u64 t1 = clk(), g1 = gtime();
@@ -41,7 +46,18 @@ extern "C" __global__ void stream(KERNEL_ARGS) {
     wait(bars + 8 * slot, phase, deadline, abort_word);
     if (++slot == (u32)p0) { slot = 0; phase ^= 1; }
   }
-  row[0] = t1 - t0; row[1] = g0; row[2] = g1; row[3] = sm;
+  if (threadIdx.x == 0) { row[0] = t1 - t0; row[1] = g0; row[2] = g1; row[3] = sm; }
+}
+
+// Read p0 MB, so that L2 holds only clean lines of this data.
+extern "C" __global__ void sweep(KERNEL_ARGS) {
+  u64 count = (u64)p0 << 16;
+  uint4 sum = make_uint4(0, 0, 0, 0);
+  for (u64 i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
+    uint4 v = ((const uint4*)data)[i];
+    sum.x ^= v.x ^ v.y ^ v.z ^ v.w;
+  }
+  if (sum.x == 0x12345678u) out[0] = sum.x;
 }
 
 // Chains of eight dependent plain loads past L1: out[i] = cycles of a chain; stride p1, p3 = 0.

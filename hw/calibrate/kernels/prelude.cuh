@@ -39,6 +39,13 @@ DEV void wait(u32 bar, u32 parity, u64 deadline, u32* abort_word) {
     if (clk() > deadline) { timed_out(abort_word); break; }
   }
 }
+// The same with a bound on the tries: fewer registers and a shorter loop.
+#define MAX_TRIES 200000u
+DEV void wait_counted(u32 bar, u32 parity, u32* abort_word) {
+  for (u32 tries = 0; !try_wait(bar, parity);) {
+    if (++tries > MAX_TRIES) { timed_out(abort_word); break; }
+  }
+}
 DEV u32 elect() {
   u32 ok;
   asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(ok));
@@ -84,4 +91,6 @@ DEV void init_barriers(u32 bar, int n, u32 count) {
   }
   __syncthreads();
 }
+// The warp's index, known to the compiler to be the same in all lanes.
+DEV u32 uniform_warp() { return __shfl_sync(0xffffffffu, threadIdx.x / 32, 0); }
 extern __shared__ __align__(1024) char smem[];

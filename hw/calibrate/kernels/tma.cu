@@ -73,16 +73,26 @@ extern "C" __global__ void tma_queue(KERNEL_ARGS, const __grid_constant__ tmap m
   }
 }
 
-// Stores: p0 = bytes, p1 = stores in the group, p3 = 1: tensor.  out[i] = cycles to wait_group 0,
+// Stores by an elected lane: STORES of BYTES in one group.  out[i] = cycles to wait_group 0,
 // out[p2 + i] = cycles of issue and commit alone.
+#ifndef BYTES
+#define BYTES 1024
+#define STORES 1
+#define TENSOR 1
+#endif
 extern "C" __global__ void tma_store(KERNEL_ARGS, const __grid_constant__ tmap m) {
   u32 src = saddr(smem) + 1024;
   if (elect()) {
+#pragma unroll 1
     for (int i = 0; i < p2; ++i) {
       u64 t0 = clk();
-      for (int k = 0; k < p1; ++k) {
-        if (p3) tensor_store(&m, 0, k * (p0 / 128), src);
-        else bulk_store(data + k * p0, src, p0);
+#pragma unroll
+      for (int k = 0; k < STORES; ++k) {
+#if TENSOR
+        tensor_store(&m, 0, k * (BYTES / 128), src);
+#else
+        bulk_store(data + k * BYTES, src, BYTES);
+#endif
       }
       bulk_commit();
       u64 t1 = clk();
@@ -90,5 +100,33 @@ extern "C" __global__ void tma_store(KERNEL_ARGS, const __grid_constant__ tmap m
       out[i] = clk() - t0;
       out[p2 + i] = t1 - t0;
     }
+  }
+}
+
+// Landing of a tensor load as converged waiters see it: warp 0 elects and issues, then waits; warp 1
+// sleeps on the barrier.  out[i] = cycles from before the copy to warp 1's return, out[p2 + i] =
+// to warp 0's.  p0 = bytes, p1 = rows from sample to sample.
+extern "C" __global__ void tma_landing(KERNEL_ARGS, const __grid_constant__ tmap m) {
+  u64 deadline = clk() + DEADLINE_CYCLES;
+  u32 bar = saddr(smem), dst = saddr(smem) + 1024;
+  u64* stamps = (u64*)(smem + 64);
+  init_barriers(bar, 1, 1);
+  u32 warp = uniform_warp(), lane = threadIdx.x % 32;
+#pragma unroll 1
+  for (int i = 0; i < p2; ++i) {
+    u64 t0 = 0;
+    if (warp == 0) {
+      u64 start = clk();
+      while (clk() - start < 500) {}
+      if (elect()) mbar_expect(bar, p0);
+      t0 = clk();
+      if (elect()) tensor_load(dst, &m, 0, i * p1, bar);
+    }
+    wait(bar, i & 1, deadline, abort_word);
+    u64 t1 = clk();
+    if (lane == 0) { stamps[2 * warp] = t0; stamps[2 * warp + 1] = t1; }
+    __syncthreads();
+    if (threadIdx.x == 0) { out[i] = stamps[3] - stamps[0]; out[p2 + i] = stamps[1] - stamps[0]; }
+    __syncthreads();
   }
 }

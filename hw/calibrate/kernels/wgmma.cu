@@ -4,6 +4,7 @@
 #define D 4
 #define WAIT 0
 #endif
+#define THREADS (RS ? 256 : 384)  // with A in registers 168 of them are too few for N = 256
 DEV void wg_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 DEV void wg_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 template <int W> DEV void wg_wait() { asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(W) : "memory"); }
@@ -22,10 +23,22 @@ DEV void fill_operands() {
   fence_async_smem();
   __syncthreads();
 }
+#if RS
+#define A_OPERAND                                                    \
+  u32 a[4];                                                          \
+  _Pragma("unroll") for (int i = 0; i < 4; ++i) {                    \
+    a[i] = (hash(threadIdx.x * 4 + i) & 0x80ff80ffu) | 0x3f003f00u;  \
+    asm volatile("" : "+r"(a[i]));                                   \
+  }
+#define SLICE(k) a
+#else
+#define A_OPERAND u64 a = descriptor(saddr(smem) + 1024 + wg * 8192)
+#define SLICE(k) (a + 2 * ((k) & 3))
+#endif
 #define OPERANDS                                                     \
   u32 wg = threadIdx.x / 128;                                        \
   u64 b = descriptor(saddr(smem) + 1024 + 3 * 8192);                 \
-  u64 a = descriptor(saddr(smem) + 1024 + wg * 8192);                \
+  A_OPERAND;                                                         \
   float d[N / 2];                                                    \
   _Pragma("unroll") for (int i = 0; i < N / 2; ++i) d[i] = 0.f
 #define KEEP                                                         \
@@ -33,7 +46,7 @@ DEV void fill_operands() {
     if (s == 1.2345e30f) out[1000] = 1; }
 
 // p2 groups; out[wg] = cycles, out[4 + wg] = nanoseconds.
-extern "C" __global__ void __launch_bounds__(384, 1) wgmma_stream(KERNEL_ARGS) {
+extern "C" __global__ void __launch_bounds__(THREADS, 1) wgmma_stream(KERNEL_ARGS) {
   OPERANDS;
   fill_operands();
   for (int round = 0; round < 2; ++round) {
@@ -43,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) wgmma_stream(KERNEL_ARGS) {
     for (int g = 0; g < p2; ++g) {
       wg_fence();
 #pragma unroll
-      for (int k = 0; k < D; ++k) wgmma(d, a + 2 * (k & 3), b + 2 * (k & 3));
+      for (int k = 0; k < D; ++k) wgmma(d, SLICE(k), b + 2 * (k & 3));
       wg_commit();
       wg_wait<WAIT>();
     }
@@ -68,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) wgmma_once(KERNEL_ARGS) {
     u64 t0 = clk();
     wg_fence();
 #pragma unroll
-    for (int k = 0; k < D; ++k) wgmma(d, a + 2 * (k & 3), b + 2 * (k & 3));
+    for (int k = 0; k < D; ++k) wgmma(d, SLICE(k), b + 2 * (k & 3));
     u64 t1 = clk();
     wg_commit();
     wg_wait<0>();
