@@ -1,7 +1,7 @@
 """Scenarios: named schedules with parameters and broken twins.
 
-A scenario is a function with keyword-only parameters that returns a Schedule, decorated with
-``@scenario``. Parameters are integers with defaults; ``twin`` selects a deliberate bug.
+A scenario is a function that returns a Schedule, decorated with ``@scenario``. Its parameters are
+integers with defaults, passed by keyword; ``twin`` selects a deliberate bug.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from asyncsim.errors import UsageError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule, Severity
+from asyncsim.suggest import did_you_mean
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,44 +44,55 @@ class Scenario:
     params: Mapping[str, int]
     twins: tuple[Twin, ...]
 
-    def build(self, params: Mapping[str, int] | None = None, twin: str = "") -> Schedule:
-        """Trace with these parameters over the defaults. Raises ScheduleError and UsageError."""
+    def values(self, params: Mapping[str, int] | None = None, twin: str = "") -> dict[str, int]:
+        """Defaults, then what the twin needs, then ``params``. Raises UsageError."""
         values = dict(self.params)
         if twin:
             values.update(self.twin(twin).params)
         for name, value in (params or {}).items():
             if name not in self.params:
-                known = ", ".join(self.params)
                 raise UsageError(
-                    f"scenario {self.name!r} has no parameter {name!r}; it has {known or 'none'}"
+                    f"scenario {self.name!r} has no parameter {name!r}; "
+                    f"{did_you_mean(name, self.params)}it has {', '.join(self.params) or 'none'}"
                 )
             values[name] = value
-        if self.twins or twin:
+        return values
+
+    def build(self, params: Mapping[str, int] | None = None, twin: str = "") -> Schedule:
+        """Trace with these parameters over the defaults. Raises ScheduleError and UsageError."""
+        values = self.values(params, twin)
+        if self.twins:
             return self.function(**values, twin=twin)
         return self.function(**values)
 
     def twin(self, name: str) -> Twin:
+        """The twin of this name. Raises UsageError."""
         for twin in self.twins:
             if twin.name == name:
                 return twin
-        known = ", ".join(t.name for t in self.twins)
-        raise UsageError(f"scenario {self.name!r} has no twin {name!r}; it has {known or 'none'}")
+        names = [t.name for t in self.twins]
+        raise UsageError(
+            f"scenario {self.name!r} has no twin {name!r}; "
+            f"{did_you_mean(name, names)}it has {', '.join(names) or 'none'}"
+        )
 
 
 def scenario(
     *, summary: str, archs: Sequence[str] = ("sm_90a",), twins: Sequence[Twin] = ()
 ) -> Callable[[Callable[..., Schedule]], Scenario]:
-    """Make a Scenario of a function whose keyword-only integer parameters have defaults."""
+    """Make a Scenario of a function whose parameters are integers with defaults."""
 
     def wrap(function: Callable[..., Schedule]) -> Scenario:
         params: dict[str, int] = {}
         for name, p in inspect.signature(function).parameters.items():
             if name == "twin":
                 continue
-            if p.kind is not p.KEYWORD_ONLY or not isinstance(p.default, int):
+            if p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD, p.POSITIONAL_ONLY) or not isinstance(
+                p.default, int
+            ):
                 raise UsageError(
-                    f"parameter {name!r} of scenario {function.__name__!r} needs to be "
-                    "keyword-only with an integer default"
+                    f"parameter {name!r} of scenario {function.__name__!r} has no integer "
+                    f"default; write {name}=1"
                 )
             params[name] = p.default
         return Scenario(

@@ -1,0 +1,60 @@
+"""``asyncsim list``: scenarios, their parameters and twins."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from typing import Any
+
+from asyncsim.cli.exit_code import ExitCode
+from asyncsim.cli.guard import stranger
+from asyncsim.cli.options import CommandParser, add_json
+from asyncsim.cli.output import emit, emit_json, wrap
+from asyncsim.scenario import Scenario
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """FILE and ``--json``."""
+    parser.add_argument("file", metavar="FILE", nargs="?", help="the scenarios of this .py file")
+    add_json(parser)
+
+
+def run(args: Namespace) -> ExitCode:
+    """Print a block for each scenario, or the array of the contract."""
+    scenarios = _scenarios(args.file)
+    if args.json:
+        emit_json([_json(s) for s in scenarios])
+    else:
+        emit("\n\n".join(_text(s) for s in scenarios))
+    return ExitCode.CLEAN
+
+
+def _scenarios(file: str | None) -> tuple[Scenario, ...]:
+    from asyncsim.catalog import builtin_scenarios, file_scenarios
+
+    if file is None:
+        return builtin_scenarios()
+    with stranger(f"loading {file}"):
+        return file_scenarios(file)
+
+
+def _json(s: Scenario) -> dict[str, Any]:
+    return {
+        "name": s.name,
+        "summary": s.summary,
+        "arch": list(s.archs),
+        "params": dict(s.params),
+        "twins": [{"name": t.name, "rule": t.rule.name} for t in s.twins],
+    }
+
+
+def _text(s: Scenario) -> str:
+    archs = f" [{', '.join(s.archs)}]" if s.archs else ""
+    out = [wrap(f"{s.name}: {s.summary}{archs}", indent="    ")]
+    if s.params:
+        out.append(wrap("  ".join(f"{n}={v}" for n, v in s.params.items()), first="  params  "))
+    width = max((len(t.name) for t in s.twins), default=0)
+    for i, twin in enumerate(s.twins):
+        head = "  twins   " if i == 0 else "          "
+        mark = "" if twin.severity.value == "error" else f" ({twin.severity.value})"
+        out.append(f"{head}{twin.name:<{width}}  {twin.rule.name}{mark}")
+    return "\n".join(out)

@@ -1,0 +1,74 @@
+"""The verdict and its findings as text for 80 columns."""
+
+from __future__ import annotations
+
+import linecache
+
+from asyncsim.cli.output import WIDTH, shorten, wrap
+from asyncsim.predict.result import CheckResult, Verdict
+from asyncsim.rules import Finding, Place, Severity
+
+MEANING = {
+    Verdict.CLEAN: "no interleaving breaks a rule",
+    Verdict.FINDINGS: "a rule is broken",
+    Verdict.INCOMPLETE: "not decided",
+}
+
+
+def verdict_line(result: CheckResult, *, strict: bool) -> str:
+    """``clean: no interleaving breaks a rule (1 warning)``."""
+    verdict = result.under(strict=strict)
+    errors = sum(f.severity is Severity.ERROR for f in result.findings)
+    warnings = len(result.findings) - errors
+    counts = [_count(n, word) for n, word in ((errors, "error"), (warnings, "warning")) if n]
+    said = f"{verdict.value}: {MEANING[verdict]}"
+    if counts:
+        said += f" ({', '.join(counts)}{', --strict' if strict else ''})"
+    return said
+
+
+def findings_text(result: CheckResult) -> str:
+    """All findings, errors first; for an undecided schedule, which condition is open."""
+    ordered = sorted(result.findings, key=lambda f: f.severity is Severity.WARNING)
+    parts = [finding_text(f) for f in ordered]
+    if result.note:
+        parts.append(wrap(result.note, first="open: "))
+    return "\n\n".join(parts)
+
+
+def finding_text(f: Finding) -> str:
+    """One finding: what, where with source lines, the missing edge, the witness, the repair."""
+    out = [wrap(f.message, first=f"{f.severity.value} {f.rule.name}: ", indent="    ")]
+    for place in f.where:
+        out += _place(place)
+    if f.missing:
+        out.append(wrap(f.missing, first="  missing: "))
+    if f.detail:
+        out += [wrap(line, first="  ", indent="      ") for line in f.detail]
+    if f.witness:
+        out.append("  witness:")
+        digits = len(str(len(f.witness)))
+        out += [
+            wrap(step, first=f"    {i:>{digits}}. ") for i, step in enumerate(f.witness, start=1)
+        ]
+    if f.repair:
+        out.append(wrap(f.repair, first="  repair: "))
+    return "\n".join(out)
+
+
+def _place(place: Place) -> list[str]:
+    said = f"{place.what} ({place.who})" if place.who else place.what
+    if place.loc is None:
+        return [wrap(said, first="  at ", indent="      ")]
+    out = [wrap(said, first=f"  {place.loc}: ", indent="      ")]
+    source = linecache.getline(place.loc.file, place.loc.line).rstrip()
+    if source.strip():
+        number = f"{place.loc.line:>5} | "
+        stripped = source.strip()
+        out.append(number + shorten(stripped, WIDTH - len(number)))
+        out.append(" " * len(number) + "^")
+    return out
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}" if n == 1 else f"{n} {word}s"

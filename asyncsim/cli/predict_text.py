@@ -1,0 +1,73 @@
+"""A prediction as text for 80 columns. Its caller prints the verdict first."""
+
+from __future__ import annotations
+
+from asyncsim.cli.output import shorten, table, wrap
+from asyncsim.machine import Machine
+from asyncsim.predict.result import Prediction
+
+MAX_STALLS = 12
+
+
+def prediction_text(p: Prediction, machine: Machine) -> str:
+    """Cycles, time, what bounds it, occupancy, engines, stalls, and how much is assumed."""
+    occ = p.occupancy
+    per_sm = "1 CTA" if occ.ctas_per_sm == 1 else f"{occ.ctas_per_sm} CTAs"
+    out = [
+        f"cycles     {p.cycles:,.0f} on {machine.name}" + _spread(p.spread_pct),
+        f"time       {_time(p.time_us)} at {p.clock_mhz:,.0f} MHz",
+        wrap(p.bound_by, first="bound by   "),
+        wrap(
+            f"{per_sm} per SM (limit: {occ.limited_by}), {_waves(occ.waves)}, "
+            f"{occ.smem_bytes:,} bytes of shared memory",
+            first="occupancy  ",
+        ),
+    ]
+    if p.path:
+        out.append(wrap(_shares(p.path), first="path       "))
+    if p.engines:
+        out.append(wrap(_shares(p.engines), first="engines    "))
+    out.append(wrap(_assumed(p.assumed), first="numbers    "))
+    if p.stalls:
+        out += ["", _stalls(p)]
+    return "\n".join(out)
+
+
+def _stalls(p: Prediction) -> str:
+    longest = sorted(p.stalls, key=lambda s: -s.cycles)
+    rows = [
+        (
+            shorten(s.role, 12),
+            shorten(s.what, 32),
+            shorten(s.where, 20),
+            f"{s.cycles:,.0f}",
+            str(s.count),
+        )
+        for s in longest[:MAX_STALLS]
+    ]
+    text = table(("role", "stalls at", "line", "cycles", "count"), rows, "lllrr")
+    more = len(longest) - MAX_STALLS
+    return text + (f"\n{more} more with fewer cycles" if more > 0 else "")
+
+
+def _shares(shares: dict[str, float]) -> str:
+    ordered = sorted(shares.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {100 * share:.0f} %" for name, share in ordered if share >= 0.005)
+
+
+def _waves(waves: float) -> str:
+    return f"{waves:g} wave" if waves == 1 else f"{waves:.4g} waves"
+
+
+def _time(us: float) -> str:
+    return f"{us:,.3f} us" if us < 100 else f"{us:,.1f} us"
+
+
+def _spread(pct: float) -> str:
+    return f" (+-{pct:.2g} % by the order of ties)" if pct >= 0.005 else ""
+
+
+def _assumed(n: int) -> str:
+    if n == 0:
+        return "all machine numbers that were used are measured or published"
+    return f"{n} of the machine numbers that were used {'is' if n == 1 else 'are'} assumed"
