@@ -188,7 +188,7 @@ def scope_lanes(scope: Scope) -> int:
     return 1 if scope is Scope.ELECTED else 32
 
 
-def run_checked(events: Iterator[Event], limit: int) -> Iterator[Event]:
+def run_checked(events: Iterator[T], limit: int) -> Iterator[T]:
     """The events, with arithmetic faults turned into ScheduleError and a bound on their number."""
     count = 0
     try:

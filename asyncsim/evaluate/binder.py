@@ -1,0 +1,59 @@
+"""Binds the ops of one warp to what they do: the stream then executes them as it is advanced."""
+
+from __future__ import annotations
+
+from typing import assert_never, cast
+
+from asyncsim.evaluate.copy_ops import copy_step
+from asyncsim.evaluate.cta import Blocked, Cta
+from asyncsim.evaluate.errors import EvaluateError
+from asyncsim.evaluate.memory_ops import memory_step
+from asyncsim.evaluate.operands import Operands
+from asyncsim.evaluate.sync_ops import Step, mbarrier_step, sync_step
+from asyncsim.evaluate.tensor_ops import tensor_step
+from asyncsim.ir.op import CopyOp, MbarrierOp, MemoryOp, Op, OpBase, SyncOp, TensorOp
+from asyncsim.stream.operands import Values
+from asyncsim.sync import SyncFault
+
+
+class Binder:
+    """Keeps the bound ops of a warp, so that the next CTA finds them."""
+
+    def __init__(self, cta: Cta, warp: int) -> None:
+        self._cta, self._warp = cta, warp
+        self._steps: dict[int, Step] = {}
+
+    def bind(self, op: OpBase, warp_in_role: int) -> Step:
+        """What executing ``op`` does: None, or the reason why the warp does not get past it."""
+        step = self._steps.get(op.id)
+        if step is None:
+            use = Operands(op, warp_in_role)
+            step = _located(op, _step(cast(Op, op), use, self._warp, self._cta))
+            self._steps[op.id] = step
+        return step
+
+
+def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
+    if isinstance(op, MbarrierOp):
+        return mbarrier_step(op, use, cta)
+    if isinstance(op, CopyOp):
+        return copy_step(op, use, warp, cta)
+    if isinstance(op, SyncOp):
+        return sync_step(op, warp, cta)
+    if isinstance(op, TensorOp):
+        return tensor_step(op, use, warp, cta)
+    if isinstance(op, MemoryOp):
+        return memory_step(op, use, warp, cta)
+    assert_never(op)
+
+
+def _located(op: OpBase, step: Step) -> Step:
+    def run(values: Values) -> Blocked | None:
+        try:
+            return step(values)
+        except SyncFault as fault:
+            raise EvaluateError(
+                f"{type(op).__name__} at {op.loc}: {fault.message}", fault.rule
+            ) from None
+
+    return run

@@ -1,0 +1,216 @@
+"""What asynchronous copies and their groups do in an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import assert_never
+
+import numpy as np
+
+from asyncsim.errors import ScheduleError
+from asyncsim.evaluate.arrays import Array
+from asyncsim.evaluate.cta import Blocked, Cta, Flight
+from asyncsim.evaluate.operands import (
+    Operands,
+    Starts,
+    box_offsets,
+    box_slices,
+    lane_index,
+)
+from asyncsim.evaluate.sync_ops import Step, stage_of
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import OobFill
+from asyncsim.ir.op import CopyOp, GroupKind, SmemView
+from asyncsim.rules import Rule
+from asyncsim.stream.operands import Values
+
+
+def copy_step(op: CopyOp, use: Operands, warp: int, cta: Cta) -> Step:
+    match op:
+        case ops.CpAsync():
+            return _cp_async(op, use, warp, cta)
+        case ops.TmaLoad():
+            return _tma_load(op, use, cta)
+        case ops.TmaStore():
+            return _tma_store(op, use, warp, cta)
+        case ops.CommitGroup(kind=kind):
+            return lambda v: _commit(cta, warp, kind, elected=use.lanes == 1)
+        case ops.WaitGroup():
+            return lambda v: _wait_group(op, cta, warp, elected=use.lanes == 1)
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def tile_stage(view: SmemView, use: Operands, cta: Cta) -> Callable[[Values], Array]:
+    """The stage of a tile that a view lies in, as an array of the tile's shape."""
+    tile, stage = cta.tiles[view.tile], use.value(view.stage)
+
+    def array(values: Values) -> Array:
+        index = stage(values)
+        if not 0 <= index < len(tile):
+            raise ScheduleError(
+                f"tile {view.tile}[{index}] of {len(tile)} stages",
+                fix=f"the stage must be 0..{len(tile) - 1}",
+                loc=use.op.loc,
+                rule=Rule.OUT_OF_BOUNDS,
+            )
+        found: Array = tile[index]
+        return found
+
+    return array
+
+
+def _cp_async(op: ops.CpAsync, use: Operands, warp: int, cta: Cta) -> Step:
+    """The elements of a lane go from its source to its destination box; the rest is zero."""
+    tensor = cta.tensors[op.src.tensor]
+    stage = tile_stage(op.dst, use, cta)
+    to = use.smem(op.dst, cta.schedule.tile(op.dst.tile).shape)
+    dst_offsets, src_offsets = box_offsets(op.dst.shape), box_offsets(op.src.shape)
+    elements = np.arange(prod(op.dst.shape))
+    if op.src_bytes is None:
+        start = use.box(op.src, tensor.shape)
+        kept: Callable[[Values], Starts] | None = None
+    else:
+        start, kept = use.lane_values(op.src.start), use.lane_values((op.src_bytes,))
+    elected = use.lanes == 1
+
+    def step(values: Values) -> None:
+        into, at = stage(values), lane_index(to(values), dst_offsets)
+        source = lane_index(start(values), src_offsets)
+        if kept is None:
+            flight = Flight(op, lambda: into.__setitem__(at, tensor[source]))
+        else:
+            (bytes_,) = kept(values)
+            keep = elements * tensor.itemsize < np.reshape(bytes_, (-1, 1))
+            flight = Flight(op, lambda: into.__setitem__(at, _masked(op, tensor, source, keep)))
+        for queue in cta.queues(warp, GroupKind.CP_ASYNC, elected=elected):
+            queue.issue(flight)
+        cta.launch(flight)
+
+    return step
+
+
+def _masked(op: ops.CpAsync, tensor: Array, index: tuple[Array, ...], keep: Array) -> Array:
+    """The kept elements of the source, zero elsewhere; what is not kept may lie outside."""
+    inside = np.broadcast_to(True, np.broadcast_shapes(keep.shape, *(i.shape for i in index)))
+    clipped = []
+    for i, extent in zip(index, tensor.shape, strict=True):
+        inside = inside & (i >= 0) & (i < extent)
+        clipped.append(np.clip(i, 0, extent - 1))
+    if np.any(keep & ~inside):
+        raise ScheduleError(
+            f"cp.async reads outside {op.src.tensor} of shape {tensor.shape}",
+            fix="reduce src_bytes there",
+            loc=op.loc,
+            rule=Rule.OUT_OF_BOUNDS,
+        )
+    filled: Array = np.where(keep & inside, tensor[tuple(clipped)], tensor.dtype.type(0))
+    return filled
+
+
+def _tma_load(op: ops.TmaLoad, use: Operands, cta: Cta) -> Step:
+    tensor = cta.tensors[op.src.tensor]
+    shape = op.src.shape
+    size = prod(shape) * tensor.itemsize
+    fill = cta.schedule.tensor_map(op.tensor_map).oob_fill
+    outside = tensor.dtype.type(np.nan if fill is OobFill.NAN else 0)
+    stage = tile_stage(op.dst, use, cta)
+    to = use.smem(op.dst, cta.schedule.tile(op.dst.tile).shape)
+    start = use.lane_values(op.src.start)
+    barrier = stage_of(op.mbarrier, use, cta)
+
+    def step(values: Values) -> None:
+        into, state = stage(values), barrier(values)
+        targets, sources = to(values), start(values)
+        for lane in range(use.lanes):
+            target = into[box_slices(_of_lane(targets, lane), shape)]
+            source, part = clip_box(_of_lane(sources, lane), shape, tensor.shape)
+
+            def effect(
+                target: Array = target, source: Slices = source, part: Slices = part
+            ) -> None:
+                if target[part].shape != target.shape:
+                    target.fill(outside)
+                target[part] = tensor[source]
+                state.complete_tx(size)
+
+            cta.launch(Flight(op, effect))
+
+    return step
+
+
+def _tma_store(op: ops.TmaStore, use: Operands, warp: int, cta: Cta) -> Step:
+    tensor = cta.tensors[op.dst.tensor]
+    shape = op.dst.shape
+    stage = tile_stage(op.src, use, cta)
+    start = use.smem(op.src, cta.schedule.tile(op.src.tile).shape)
+    to = use.lane_values(op.dst.start)
+    elected = use.lanes == 1
+
+    def step(values: Values) -> None:
+        out_of = stage(values)
+        sources, targets = start(values), to(values)
+        for lane in range(use.lanes):
+            source = out_of[box_slices(_of_lane(sources, lane), shape)]
+            target, part = clip_box(_of_lane(targets, lane), shape, tensor.shape)
+
+            def effect(
+                source: Array = source, target: Slices = target, part: Slices = part
+            ) -> None:
+                tensor[target] = source[part]
+
+            flight = Flight(op, effect)
+            for queue in cta.queues(warp, GroupKind.BULK, elected=elected):
+                queue.issue(flight)
+            cta.launch(flight)
+
+    return step
+
+
+def _commit(cta: Cta, warp: int, kind: GroupKind, *, elected: bool) -> None:
+    for queue in cta.queues(warp, kind, elected=elected):
+        queue.commit()
+
+
+def _wait_group(op: ops.WaitGroup, cta: Cta, warp: int, *, elected: bool) -> Blocked | None:
+    """Passes when every op of the covered groups has been issued by all who take part in it."""
+    queues = cta.queues(warp, op.kind, elected=elected)
+    members = [
+        flight
+        for queue in queues
+        for group in queue.retire(op.n)
+        for flight in group
+        if isinstance(flight, Flight)
+    ]
+
+    def ready() -> bool:
+        if not all(flight.launched for flight in members):
+            return False
+        for flight in members:
+            flight.land()
+        return True
+
+    if ready():
+        return None
+    return Blocked(op, ready, lambda: "not all four warps have issued the groups it covers")
+
+
+Slices = tuple[slice, ...]
+
+
+def clip_box(
+    start: tuple[int, ...], shape: tuple[int, ...], extent: tuple[int, ...]
+) -> tuple[Slices, Slices]:
+    """The part of a box inside a tensor: as slices of the tensor and of the box."""
+    of_tensor, of_box = [], []
+    for first, n, have in zip(start, shape, extent, strict=True):
+        low, high = min(max(first, 0), have), max(min(first + n, have), 0)
+        high = max(low, high)
+        of_tensor.append(slice(low, high))
+        of_box.append(slice(low - first, high - first) if high > low else slice(0, 0))
+    return tuple(of_tensor), tuple(of_box)
+
+
+def _of_lane(starts: Starts, lane: int) -> tuple[int, ...]:
+    return tuple(s if isinstance(s, int) else int(s[lane]) for s in starts)

@@ -1,0 +1,157 @@
+"""The state of one CTA while it is evaluated: memory, barriers, groups, flights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from asyncsim.evaluate.arrays import Array, numpy_dtype
+from asyncsim.evaluate.order import Landing, Order
+from asyncsim.ir.decl import Fragment, FragmentLayout, Mbarrier, SmemTile
+from asyncsim.ir.op import FragmentRef, GroupKind, OpBase
+from asyncsim.ir.schedule import Schedule
+from asyncsim.sync import GroupQueue, MbarrierState, NamedBarrierState, WarpgroupCollective
+
+NAMED_BARRIERS = 16
+
+
+@dataclass(slots=True)
+class Flight:
+    """An asynchronous op between issue and landing. ``effect`` is what landing does."""
+
+    op: OpBase
+    effect: Callable[[], None]
+    launched: bool = False
+    landed: bool = False
+
+    def land(self) -> None:
+        if not self.landed:
+            self.landed = True
+            self.effect()
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """A warp stands at ``op`` until ``ready()``; ``why`` says what is missing."""
+
+    op: OpBase
+    ready: Callable[[], bool]
+    why: Callable[[], str]
+
+
+@dataclass(slots=True)
+class Warpgroup:
+    """Four warps and the matrix ops that they have issued, whole or in part."""
+
+    collective: WarpgroupCollective
+    flights: list[Flight] = field(default_factory=list)
+    landed: int = 0
+
+    def land_through(self, index: int) -> None:
+        """Land the matrix ops up to ``index``, in order: they share accumulators."""
+        while self.landed <= index:
+            self.flights[self.landed].land()
+            self.landed += 1
+
+
+class Cta:
+    """One CTA, reset for the next one in place, so that bound ops can keep the arrays.
+
+    Tiles are logical: the swizzle permutes bytes inside a stage and cancels between writer and
+    reader. Shared memory and registers start as zero.
+    """
+
+    def __init__(self, schedule: Schedule, tensors: dict[str, Array], order: Order) -> None:
+        self.schedule, self.tensors, self.order = schedule, tensors, order
+        self.tiles = {
+            t.name: np.zeros((t.stages, *t.shape), numpy_dtype(t.dtype))
+            for t in schedule.of_kind(SmemTile)
+        }
+        self.mbarriers: dict[str, list[MbarrierState]] = {
+            b.name: [] for b in schedule.of_kind(Mbarrier)
+        }
+        self.named: list[NamedBarrierState] = []
+        self.in_flight: list[Flight] = []
+        self._queues: dict[tuple[int, bool, GroupKind], GroupQueue] = {}
+        self._warpgroups: dict[int, Warpgroup] = {}
+        self._registers: dict[tuple[str, int], Array] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        for array in (*self.tiles.values(), *self._registers.values()):
+            array.fill(0)
+        for name, states in self.mbarriers.items():
+            stages = self.schedule.mbarrier(name).stages
+            states[:] = [MbarrierState() for _ in range(stages)]
+        self.named[:] = [NamedBarrierState() for _ in range(NAMED_BARRIERS)]
+        self.in_flight.clear()
+        self._queues.clear()
+        self._warpgroups.clear()
+
+    def launch(self, flight: Flight) -> None:
+        """Start an asynchronous op; under LATE it stays in flight."""
+        flight.launched = True
+        if self.order.landing is Landing.ISSUE:
+            flight.land()
+        else:
+            self.in_flight.append(flight)
+
+    def queues(self, warp: int, kind: GroupKind, *, elected: bool) -> tuple[GroupQueue, ...]:
+        """The group queues of the observers that execute an op: the elected lane, or both."""
+        observers = (True,) if elected or kind is GroupKind.WGMMA else (True, False)
+        return tuple(
+            self._queues.setdefault((warp, observer, kind), GroupQueue()) for observer in observers
+        )
+
+    def warpgroup(self, warp: int) -> Warpgroup:
+        index = warp // 4
+        found = self._warpgroups.get(index)
+        if found is None:
+            warps = tuple(range(4 * index, 4 * index + 4))
+            found = self._warpgroups[index] = Warpgroup(WarpgroupCollective(warps))
+        return found
+
+    def accumulator(self, fragment: Fragment, warp: int) -> Array:
+        """The (64, N) matrix that a warpgroup's accumulator fragment holds."""
+        key = (fragment.name, warp // 4)
+        if key not in self._registers:
+            shape = (64, 2 * fragment.registers)
+            self._registers[key] = np.zeros(shape, numpy_dtype(fragment.dtype))
+        return self._registers[key]
+
+    def registers(self, ref: FragmentRef, warp: int) -> Array:
+        """Registers of a warp as (32, count): a view for private ones, a copy for an accumulator
+        (write it back with ``write_registers``)."""
+        fragment = self.schedule.fragment(ref.name)
+        part = slice(ref.first, ref.first + ref.count)
+        if fragment.layout is FragmentLayout.ACCUMULATOR:
+            view = accumulator_view(self.accumulator(fragment, warp), warp)
+            return view.reshape(32, fragment.registers)[:, part]
+        key = (ref.name, warp)
+        if key not in self._registers:
+            shape = (32, fragment.registers)
+            self._registers[key] = np.zeros(shape, numpy_dtype(fragment.dtype))
+        return self._registers[key][:, part]
+
+    def write_registers(self, ref: FragmentRef, warp: int, lanes: int, values: Array) -> None:
+        """Store values (lanes or 1, count) to the first ``lanes`` lanes of a fragment."""
+        fragment = self.schedule.fragment(ref.name)
+        if fragment.layout is not FragmentLayout.ACCUMULATOR:
+            self.registers(ref, warp)[:lanes] = values
+            return
+        view = accumulator_view(self.accumulator(fragment, warp), warp)
+        held = view.reshape(32, fragment.registers)  # a copy
+        held[:lanes, ref.first : ref.first + ref.count] = values
+        view[...] = held.reshape(view.shape)
+
+
+def accumulator_view(matrix: Array, warp: int) -> Array:
+    """A (64, N) accumulator as warp ``warp`` holds it: (lane/4, lane%4, N/8, half, pair).
+
+    Flattened to (32, N/2) it is lane by register: row 16*warp + lane/4 + 8*half, column
+    8*(register/4) + 2*(lane%4) + pair (PTX ISA, wgmma accumulator fragment).
+    """
+    rows = matrix[16 * (warp % 4) : 16 * (warp % 4) + 16]
+    return rows.reshape(2, 8, -1, 4, 2).transpose(1, 3, 2, 0, 4)

@@ -1,0 +1,73 @@
+"""Input tensors of a schedule, reproducible from a seed.
+
+Arrays have the tensor's logical shape and are C-contiguous; a tensor with strides of its own is
+laid out by whoever copies it to a GPU.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Literal
+
+import numpy as np
+
+from asyncsim.evaluate.arrays import Array, numpy_dtype
+from asyncsim.ir.decl import Fill, GlobalTensor
+from asyncsim.ir.dtype import DType
+from asyncsim.ir.schedule import Schedule
+
+Purpose = Literal["verify", "timing"]
+
+_TABLE_SIZE = 1 << 16
+_WIDE = frozenset({DType.F32, DType.I32, DType.U32})
+
+
+def make_inputs(
+    schedule: Schedule, *, seed: int = 0, purpose: Purpose = "verify"
+) -> dict[str, Array]:
+    """A value for every tensor that is not an output, by name.
+
+    verify: integers that are exact in the tensor's type. 32-bit tensors get 0..65535, so that an
+    element tells which tile it belongs to; narrower types and tf32 get -2..2 (unsigned: 0..3), so
+    that fp32 sums of up to 2^22 products are exact. timing: standard normal, integers 0..65535 or
+    the full range of an 8-bit type. ``Fill.IOTA`` and ``Fill.ZERO`` hold for both.
+    """
+    return {
+        tensor.name: _fill(tensor, seed, purpose)
+        for tensor in schedule.of_kind(GlobalTensor)
+        if not tensor.output
+    }
+
+
+def _fill(tensor: GlobalTensor, seed: int, purpose: Purpose) -> Array:
+    dtype = numpy_dtype(tensor.dtype)
+    if tensor.fill is Fill.ZERO:
+        return np.zeros(tensor.shape, dtype)
+    size = int(np.prod(tensor.shape))
+    if tensor.fill is Fill.IOTA:
+        return np.arange(size).astype(dtype).reshape(tensor.shape)
+    # A generator per tensor: adding one does not change the others.
+    rng = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
+    values = _verify_table(tensor.dtype) if purpose == "verify" else _timing_table(tensor, rng)
+    picks = rng.integers(0, len(values), size, dtype=np.uint16)
+    return values[picks].reshape(tensor.shape)
+
+
+def _verify_table(dtype: DType) -> Array:
+    if dtype in _WIDE:
+        integers = np.arange(_TABLE_SIZE)
+    elif dtype is DType.U8:
+        integers = np.arange(4)
+    else:
+        integers = np.arange(-2, 3)
+    return integers.astype(numpy_dtype(dtype))
+
+
+def _timing_table(tensor: GlobalTensor, rng: np.random.Generator) -> Array:
+    """65,536 draws to pick from: as good as fresh ones for power and timing, and much faster."""
+    dtype = tensor.dtype
+    if dtype in (DType.I8, DType.U8):
+        return rng.integers(0, 256, _TABLE_SIZE, dtype=np.uint8).view(numpy_dtype(dtype))
+    if dtype in (DType.I32, DType.U32):
+        return np.arange(_TABLE_SIZE).astype(numpy_dtype(dtype))
+    return rng.standard_normal(_TABLE_SIZE, dtype=np.float32).astype(numpy_dtype(dtype))

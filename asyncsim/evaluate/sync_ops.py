@@ -1,0 +1,111 @@
+"""What mbarrier ops, fences and hardware barriers do in an evaluation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import assert_never
+
+from asyncsim.errors import ScheduleError
+from asyncsim.evaluate.cta import Blocked, Cta
+from asyncsim.evaluate.operands import Operands
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import MbarrierOp, MbarrierRef, SyncOp
+from asyncsim.rules import Rule
+from asyncsim.stream.operands import Values
+from asyncsim.sync import MbarrierState, SyncFault
+
+Step = Callable[[Values], Blocked | None]
+
+
+def mbarrier_step(op: MbarrierOp, use: Operands, cta: Cta) -> Step:
+    """Each lane that executes the op counts on its own."""
+    at = stage_of(op.mbarrier, use, cta)
+    match op:
+        case ops.MbarrierInit(count=count):
+            return lambda v: _each(use, lambda: at(v).init(count))
+        case ops.MbarrierInval():
+            return lambda v: _each(use, lambda: at(v).inval())
+        case ops.MbarrierArrive(count=count):
+            return lambda v: _each(use, lambda: at(v).arrive(count))
+        case ops.MbarrierExpectTx(bytes=amount):
+            size = use.value(amount)
+            return lambda v: _each(use, lambda: at(v).expect_tx(size(v)))
+        case ops.MbarrierArriveExpectTx(bytes=amount):
+            size = use.value(amount)
+            return lambda v: _each(use, lambda: at(v).arrive_expect_tx(size(v)))
+        case ops.MbarrierWait(parity=parity):
+            return _wait(op, use.value(parity), at)
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def sync_step(op: SyncOp, warp: int, cta: Cta) -> Step:
+    match op:
+        case ops.FenceMbarrierInit() | ops.FenceProxyAsync() | ops.BarWarpSync():
+            return lambda v: None  # one lane after the other: lanes and proxies agree already
+        case ops.BarSync(barrier=barrier, threads=threads):
+            return _bar(op, barrier, threads or cta.schedule.threads, warp, cta, wait=True)
+        case ops.BarArrive(barrier=barrier, threads=threads):
+            return _bar(op, barrier, threads or cta.schedule.threads, warp, cta, wait=False)
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def stage_of(ref: MbarrierRef, use: Operands, cta: Cta) -> Callable[[Values], MbarrierState]:
+    """The mbarrier that a reference names."""
+    states, stage = cta.mbarriers[ref.name], use.value(ref.stage)
+    stages = cta.schedule.mbarrier(ref.name).stages
+
+    def state(values: Values) -> MbarrierState:
+        index = stage(values)
+        if not 0 <= index < stages:
+            raise ScheduleError(
+                f"mbarrier {ref.name}[{index}] of {stages}",
+                fix=f"the stage must be 0..{stages - 1}",
+                loc=use.op.loc,
+                rule=Rule.OUT_OF_BOUNDS,
+            )
+        return states[index]
+
+    return state
+
+
+def _each(use: Operands, act: Callable[[], object]) -> None:
+    for _ in range(use.lanes):
+        act()
+
+
+def _wait(
+    op: ops.MbarrierWait, bit: Callable[[Values], int], at: Callable[[Values], MbarrierState]
+) -> Step:
+    def step(values: Values) -> Blocked | None:
+        state, parity = at(values), bit(values)
+        if parity not in (0, 1):
+            raise SyncFault(Rule.PARITY_OUT_OF_RANGE, f"wait on parity {parity}")
+        if state.passes(parity):
+            return None
+        return Blocked(
+            op,
+            lambda: state.passes(parity),
+            lambda: (
+                f"parity {parity} of generation {state.generation}: {state.pending} of "
+                f"{state.count} arrivals and {state.tx} bytes missing"
+            ),
+        )
+
+    return step
+
+
+def _bar(op: SyncOp, barrier: int, threads: int, warp: int, cta: Cta, *, wait: bool) -> Step:
+    def step(values: Values) -> Blocked | None:
+        state = cta.named[barrier]
+        generation = state.generation
+        if state.arrive(warp, threads) or not wait:
+            return None
+        return Blocked(
+            op,
+            lambda: state.generation != generation,
+            lambda: f"barrier {barrier}: {state.arrived} of {threads} threads have arrived",
+        )
+
+    return step
