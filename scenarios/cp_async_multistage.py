@@ -7,7 +7,8 @@ its meaning), then computes on tile t.
 
 from __future__ import annotations
 
-from asyncsim import Rule, ScheduleBuilder, ScheduleError
+from asyncsim import Rule, ScheduleBuilder, ScheduleError, Value
+from asyncsim.build.value import Index
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Twin, scenario
 from asyncsim.scenarios.tile_hash import HASH_INIT, TILE_HASH
@@ -82,10 +83,10 @@ def cp_async_multistage(
     same_stage = twin == "refill_same_stage"
     distance = stages if same_stage else stages - 1
 
-    def first_row(i):  # type: ignore[no-untyped-def]
+    def first_row(i: Index) -> Value:
         return (k.block_idx * n + i) * rows
 
-    def copy(stage, i):  # type: ignore[no-untyped-def]
+    def copy(stage: Index, i: Index) -> None:
         k.cp_async.copy_tile(ring[stage], source, (first_row(i), 0), threads=threads)
 
     k.mem.compute(HASH_INIT, hash_.all, unit.all, n)
@@ -108,7 +109,7 @@ def cp_async_multistage(
             k.bar.sync()
         ahead = t + distance
 
-        def refill():  # type: ignore[no-untyped-def]
+        def refill() -> None:
             with k.when(ahead < n):
                 copy(write, ahead)
                 if twin == "commit_if_copied":

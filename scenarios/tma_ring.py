@@ -5,7 +5,8 @@ The smallest complete asynchronous pipeline: full and empty mbarriers, transacti
 
 from __future__ import annotations
 
-from asyncsim import Rule, ScheduleBuilder, ScheduleError, Severity
+from asyncsim import Rule, ScheduleBuilder, ScheduleError, Severity, Value
+from asyncsim.ir.op import MbarrierRef
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Twin, scenario
 from asyncsim.scenarios.tile_hash import HASH_INIT, TILE_HASH
@@ -94,7 +95,7 @@ def tma_ring(
     hash_, unit = k.fragment("hash", registers=1, dtype="u32"), k.fragment("unit", registers=2)
     k.grid(ctas)
 
-    def tile_row(i):  # type: ignore[no-untyped-def]
+    def tile_row(i: Value) -> Value:
         return (k.block_idx * n + i) * (rows * boxes)
 
     with k.elect_thread():
@@ -138,7 +139,7 @@ def tma_ring(
     return k.finish()
 
 
-def release(k: ScheduleBuilder, empty, twin: str) -> None:  # type: ignore[no-untyped-def]
+def release(k: ScheduleBuilder, empty: MbarrierRef, twin: str) -> None:
     """Order the reads before the refill (generic read, async write), then arrive once a warp."""
     if twin != "no_proxy_fence":
         k.fence.proxy_async("shared")
