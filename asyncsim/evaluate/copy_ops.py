@@ -14,9 +14,7 @@ from asyncsim.evaluate.cta import Blocked, Cta, Flight
 from asyncsim.evaluate.operands import (
     Operands,
     Starts,
-    box_offsets,
     box_slices,
-    lane_index,
 )
 from asyncsim.evaluate.sync_ops import Step, stage_of
 from asyncsim.ir import op as ops
@@ -65,19 +63,14 @@ def _cp_async(op: ops.CpAsync, use: Operands, warp: int, cta: Cta) -> Step:
     """The elements of a lane go from its source to its destination box; the rest is zero."""
     tensor = cta.tensors[op.src.tensor]
     stage = tile_stage(op.dst, use, cta)
-    to = use.smem(op.dst, cta.schedule.tile(op.dst.tile).shape)
-    dst_offsets, src_offsets = box_offsets(op.dst.shape), box_offsets(op.src.shape)
+    to = use.elements(op.dst, cta.schedule.tile(op.dst.tile).shape)
     elements = np.arange(prod(op.dst.shape))
-    if op.src_bytes is None:
-        start = use.box(op.src, tensor.shape)
-        kept: Callable[[Values], Starts] | None = None
-    else:
-        start, kept = use.lane_values(op.src.start), use.lane_values((op.src_bytes,))
+    source_of = use.elements(op.src, tensor.shape if op.src_bytes is None else None)
+    kept = None if op.src_bytes is None else use.lane_values((op.src_bytes,))
     elected = use.lanes == 1
 
     def step(values: Values) -> None:
-        into, at = stage(values), lane_index(to(values), dst_offsets)
-        source = lane_index(start(values), src_offsets)
+        into, at, source = stage(values), to(values), source_of(values)
         if kept is None:
             flight = Flight(op, lambda: into.__setitem__(at, tensor[source]))
         else:
@@ -116,7 +109,7 @@ def _tma_load(op: ops.TmaLoad, use: Operands, cta: Cta) -> Step:
     fill = cta.schedule.tensor_map(op.tensor_map).oob_fill
     outside = tensor.dtype.type(np.nan if fill is OobFill.NAN else 0)
     stage = tile_stage(op.dst, use, cta)
-    to = use.smem(op.dst, cta.schedule.tile(op.dst.tile).shape)
+    to = use.window(op.dst, cta.schedule.tile(op.dst.tile).shape)
     start = use.lane_values(op.src.start)
     barrier = stage_of(op.mbarrier, use, cta)
 
@@ -144,7 +137,7 @@ def _tma_store(op: ops.TmaStore, use: Operands, warp: int, cta: Cta) -> Step:
     tensor = cta.tensors[op.dst.tensor]
     shape = op.dst.shape
     stage = tile_stage(op.src, use, cta)
-    start = use.smem(op.src, cta.schedule.tile(op.src.tile).shape)
+    start = use.window(op.src, cta.schedule.tile(op.src.tile).shape)
     to = use.lane_values(op.dst.start)
     elected = use.lanes == 1
 

@@ -9,7 +9,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.evaluate.arrays import Array
 from asyncsim.evaluate.copy_ops import tile_stage
 from asyncsim.evaluate.cta import Cta
-from asyncsim.evaluate.operands import Operands, box_offsets, box_slices, lane_index
+from asyncsim.evaluate.operands import Operands, box_slices
 from asyncsim.evaluate.sync_ops import Step
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode
@@ -37,15 +37,15 @@ def memory_step(op: MemoryOp, use: Operands, warp: int, cta: Cta) -> Step:
 
 
 def _box(box: GlobalView, use: Operands, cta: Cta) -> Target:
-    tensor, offsets = cta.tensors[box.tensor], box_offsets(box.shape)
-    starts = use.box(box, tensor.shape)
-    return lambda v: (tensor, lane_index(starts(v), offsets))
+    tensor = cta.tensors[box.tensor]
+    index = use.elements(box, tensor.shape)
+    return lambda v: (tensor, index(v))
 
 
 def _view(view: SmemView, use: Operands, cta: Cta) -> Target:
-    offsets, stage = box_offsets(view.shape), tile_stage(view, use, cta)
-    starts = use.smem(view, cta.schedule.tile(view.tile).shape)
-    return lambda v: (stage(v), lane_index(starts(v), offsets))
+    stage = tile_stage(view, use, cta)
+    index = use.elements(view, cta.schedule.tile(view.tile).shape)
+    return lambda v: (stage(v), index(v))
 
 
 def _load(ref: FragmentRef, source: Target, use: Operands, warp: int, cta: Cta) -> Step:
@@ -104,5 +104,5 @@ def _registers(ref: FragmentRef, use: Operands, warp: int, cta: Cta) -> Callable
 
 def _window(view: SmemView, use: Operands, cta: Cta) -> Callable[[Values], Array]:
     stage, shape = tile_stage(view, use, cta), view.shape
-    starts = use.smem(view, cta.schedule.tile(view.tile).shape)
+    starts = use.window(view, cta.schedule.tile(view.tile).shape)
     return lambda values: stage(values)[box_slices(starts(values), shape)]

@@ -22,7 +22,7 @@ from asyncsim.ir.expr import (
     Expr,
     Unary,
     Var,
-    is_lane_varying,
+    walk,
 )
 from asyncsim.ir.op import GlobalView, OpBase, Scope, SmemView
 from asyncsim.rules import Rule
@@ -44,6 +44,15 @@ class Operands:
         self.lane = np.arange(self.lanes)
         self.thread = self.lane + 32 * warp_in_role
         self._slots = {e: i for i, e in enumerate(shared_operands(op))}
+        self._scope: dict[str, object] = {
+            "__builtins__": {},
+            "lane": self.lane,
+            "thread": self.thread,
+            "minimum": np.minimum,
+            "maximum": np.maximum,
+            "integer": _integer,
+            "divisor": _divisor,
+        }
 
     def value(self, expr: Expr) -> Callable[[Values], int]:
         """The value of an expression that lanes share."""
@@ -54,20 +63,22 @@ class Operands:
     def lane_values(self, exprs: tuple[Expr, ...]) -> Callable[[Values], Starts]:
         """The values of expressions: an int where lanes agree, an array of the lanes elsewhere."""
         text = "".join(f"{self._source(e)}, " for e in exprs)
-        scope = {
-            "__builtins__": {},
-            "lane": self.lane,
-            "thread": self.thread,
-            "minimum": np.minimum,
-            "maximum": np.maximum,
-            "integer": _integer,
-            "divisor": _divisor,
-        }
-        return eval(f"lambda v: ({text})", scope)  # type: ignore[no-any-return]
+        return eval(f"lambda v: ({text})", self._scope)  # type: ignore[no-any-return]
 
     def _source(self, expr: Expr) -> str:
         if expr in self._slots:
             return f"v[{self._slots[expr]}]"
+        if isinstance(expr, Unary | Binary) and not self._depends(expr):
+            # Known now: the lanes' arrays are computed once.
+            name = f"k{len(self._scope)}"
+            self._scope[name] = eval(self._operator(expr), self._scope)
+            return name
+        return self._operator(expr)
+
+    def _depends(self, expr: Expr) -> bool:
+        return any(node in self._slots for node in walk(expr))
+
+    def _operator(self, expr: Expr) -> str:
         match expr:
             case Const(value):
                 return f"({value})"
@@ -79,7 +90,7 @@ class Operands:
                 a, b = self._source(lhs), self._source(rhs)
                 if op in ("min", "max"):
                     return f"{op}imum({a}, {b})"
-                if op in ("//", "%"):
+                if op in ("//", "%") and (not isinstance(rhs, Const) or rhs.value == 0):
                     return f"({a} {op} divisor({b}))"
                 if op in ("<", "<=", ">", ">=", "==", "!="):
                     return f"integer({a} {op} {b})"
@@ -89,38 +100,70 @@ class Operands:
             case _ as unreachable:
                 assert_never(unreachable)
 
-    def smem(self, view: SmemView, extent: tuple[int, ...]) -> Callable[[Values], Starts]:
+    def window(self, view: SmemView, extent: tuple[int, ...]) -> Callable[[Values], Starts]:
         """Starts of a view in a tile of shape ``extent``, checked to lie inside."""
-        return self._inside(view.start, view.shape, extent, view.tile)
+        axes = self._axes(view.start, view.shape, extent, view.tile)
+        return lambda values: tuple([axis(values) for axis in axes])
 
-    def box(self, view: GlobalView, extent: tuple[int, ...]) -> Callable[[Values], Starts]:
-        """Starts of a box in a tensor of shape ``extent``, checked to lie inside."""
-        return self._inside(view.start, view.shape, extent, view.tensor)
+    def elements(
+        self, view: SmemView | GlobalView, extent: tuple[int, ...] | None
+    ) -> Callable[[Values], Index]:
+        """Index arrays (lanes or 1, elements) of the boxes that the lanes access, in an array of
+        shape ``extent``: checked to lie inside, unless None."""
+        name = view.tile if isinstance(view, SmemView) else view.tensor
+        axes = self._axes(view.start, view.shape, extent, name)
+        offsets = box_offsets(view.shape)
+        fixed: dict[int, Array] = {}
+        constant_axes = [not self._depends(e) for e in view.start]
 
-    def _inside(
-        self, start: tuple[Expr, ...], shape: tuple[int, ...], extent: tuple[int, ...], name: str
-    ) -> Callable[[Values], Starts]:
-        compute = self.lane_values(start)
-        limits = tuple(have - n for have, n in zip(extent, shape, strict=True))
+        def index(values: Values) -> Index:
+            found = []
+            for d, axis in enumerate(axes):
+                column = fixed.get(d)
+                if column is None:
+                    column = lane_column(axis(values), offsets[d])
+                    if constant_axes[d]:
+                        fixed[d] = column
+                found.append(column)
+            return tuple(found)
 
-        def starts(values: Values) -> Starts:
-            found = compute(values)
-            for first, limit in zip(found, limits, strict=True):
-                low, high = (first, first) if isinstance(first, int) else _span(first)
-                if low < 0 or high > limit:
-                    raise ScheduleError(
-                        f"{name} of shape {extent} is accessed outside: start {low}..{high} of "
-                        f"extent {shape}",
-                        fix="guard the access or enlarge it",
-                        loc=self.op.loc,
-                        rule=Rule.OUT_OF_BOUNDS,
-                    )
-            return found
+        return index
 
-        return starts
+    def _axes(
+        self,
+        start: tuple[Expr, ...],
+        shape: tuple[int, ...],
+        extent: tuple[int, ...] | None,
+        name: str,
+    ) -> list[Callable[[Values], int | Array]]:
+        if extent is None:
+            return [self._lane_value(expr) for expr in start]
+        return [
+            self._axis(expr, have - n, f"dimension {d} of {name!r} ({have}), {n} elements from")
+            for d, (expr, n, have) in enumerate(zip(start, shape, extent, strict=True))
+        ]
 
-    def varies(self, start: tuple[Expr, ...]) -> bool:
-        return self.lanes > 1 and any(is_lane_varying(e) for e in start)
+    def _lane_value(self, expr: Expr) -> Callable[[Values], int | Array]:
+        compute = self.lane_values((expr,))
+        return lambda values: compute(values)[0]
+
+    def _axis(self, expr: Expr, limit: int, what: str) -> Callable[[Values], int | Array]:
+        """The start in one dimension, checked when it is used."""
+        compute, loc = self._lane_value(expr), self.op.loc
+
+        def axis(values: Values) -> int | Array:
+            first = compute(values)
+            low, high = (first, first) if isinstance(first, int) else _span(first)
+            if low < 0 or high > limit:
+                raise ScheduleError(
+                    f"access outside {what} {low if low < 0 else high}",
+                    fix="guard the access or enlarge it",
+                    loc=loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                )
+            return first
+
+        return axis
 
 
 def box_offsets(shape: tuple[int, ...]) -> tuple[Array, ...]:
@@ -129,12 +172,10 @@ def box_offsets(shape: tuple[int, ...]) -> tuple[Array, ...]:
     return tuple(grid)
 
 
-def lane_index(starts: Starts, offsets: tuple[Array, ...]) -> Index:
-    """Index arrays (lanes or 1, elements) of the boxes that the lanes access."""
-    return tuple(
-        offset + (start if isinstance(start, int) else start[:, None])
-        for start, offset in zip(starts, offsets, strict=True)
-    )
+def lane_column(start: int | Array, offset: Array) -> Array:
+    """Indices (lanes or 1, elements) in one dimension."""
+    column: Array = offset + (start if isinstance(start, int) else start[:, None])
+    return column
 
 
 def box_slices(starts: Starts, shape: tuple[int, ...]) -> tuple[slice, ...]:

@@ -28,8 +28,8 @@ def tensor_step(op: TensorOp, use: Operands, warp: int, cta: Cta) -> Step:
 
 def _mma(op: ops.WgmmaMmaAsync, use: Operands, warp: int, cta: Cta) -> Step:
     a_stage, b_stage = tile_stage(op.a, use, cta), tile_stage(op.b, use, cta)
-    a_start = use.smem(op.a, cta.schedule.tile(op.a.tile).shape)
-    b_start = use.smem(op.b, cta.schedule.tile(op.b.tile).shape)
+    a_start = use.window(op.a, cta.schedule.tile(op.a.tile).shape)
+    b_start = use.window(op.b, cta.schedule.tile(op.b.tile).shape)
     keep = use.value(op.accumulate)
     d = cta.accumulator(cta.schedule.fragment(op.d.name), warp)
 
