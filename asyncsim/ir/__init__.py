@@ -1,1 +1,1 @@
-"""The schedule language: frozen declarations, expressions, ops, statements. No reader lives here."""
+"""The schedule language: declarations, expressions, ops, statements, and their text form."""

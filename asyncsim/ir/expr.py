@@ -142,17 +142,41 @@ def python_source(expr: Expr, name: Callable[[Expr], str]) -> str:
             return f"({python_source(lhs, name)} {op} {python_source(rhs, name)})"
 
 
+_PRECEDENCE = {
+    "|": 1,
+    "^": 2,
+    "&": 3,
+    "<<": 4,
+    ">>": 4,
+    "+": 5,
+    "-": 5,
+    "*": 6,
+    "//": 6,
+    "%": 6,
+}
+_UNARY = 7
+
+
 def text(expr: Expr) -> str:
-    """The expression as the text form prints it."""
+    """The expression as the text form prints it: Python's syntax, with no needless parentheses."""
+    return _text(expr, 0)
 
-    def leaf(node: Expr) -> str:
-        match node:
-            case Var(n) | Arg(n):
-                return n
-            case BuiltinRef(b):
-                return b.value
-            case _:
-                raise AssertionError(node)
 
-    out = python_source(expr, leaf)
-    return out[1:-1] if isinstance(expr, Binary) and out.startswith("(") else out
+def _text(expr: Expr, outer: int) -> str:
+    """``outer``: how strongly the surrounding operator binds."""
+    match expr:
+        case Const(value):
+            return str(value) if value >= 0 or outer == 0 else f"({value})"
+        case Var(name) | Arg(name):
+            return name
+        case BuiltinRef(builtin):
+            return builtin.value
+        case Unary(op, operand):
+            own, out = _UNARY, f"{op}{_text(operand, _UNARY)}"
+        case Binary(("min" | "max") as op, lhs, rhs):
+            return f"{op}({_text(lhs, 0)}, {_text(rhs, 0)})"
+        case Binary(op, lhs, rhs):
+            own = _PRECEDENCE.get(op, 0)  # a comparison binds least, and does not chain
+            left = own if own else 1
+            out = f"{_text(lhs, left)} {op} {_text(rhs, own + 1)}"
+    return f"({out})" if own < outer else out

@@ -1,0 +1,190 @@
+"""One op as text: the PTX opcode, then its operands."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from asyncsim.ir import op as ops
+from asyncsim.ir.dtype import DType
+from asyncsim.ir.expr import Expr, text
+from asyncsim.ir.op import (
+    CopyOp,
+    FenceSpace,
+    FragmentRef,
+    GlobalView,
+    GroupKind,
+    MbarrierOp,
+    MbarrierRef,
+    MemoryOp,
+    Op,
+    SmemView,
+    SyncOp,
+    TensorOp,
+)
+from asyncsim.ir.schedule import Schedule
+
+_GROUPS = {
+    GroupKind.CP_ASYNC: ("cp.async", ""),
+    GroupKind.BULK: ("cp.async.bulk", ""),
+    GroupKind.WGMMA: ("wgmma", ".sync.aligned"),
+}
+_PROXY = {
+    FenceSpace.SHARED: ".shared::cta",
+    FenceSpace.GLOBAL: ".global",
+    FenceSpace.ALL: "",
+}
+# ld and st move bits; PTX has no load of a 16- or 8-bit float, so its types are bits there.
+_MOVED = {DType.F32: "f32", DType.TF32: "b32", DType.I32: "s32", DType.U32: "u32"}
+_MMA = {DType.I8: "s8", DType.U8: "u8"}
+
+
+def op_text(op: Op, schedule: Schedule) -> str:
+    """The op as one line."""
+    if isinstance(op, MbarrierOp):
+        return _mbarrier(op)
+    if isinstance(op, CopyOp):
+        return _copy(op, schedule)
+    if isinstance(op, SyncOp):
+        return _sync(op, schedule)
+    if isinstance(op, TensorOp):
+        return _tensor(op, schedule)
+    if isinstance(op, MemoryOp):
+        return _memory(op, schedule)
+    assert_never(op)
+
+
+def _mbarrier(op: MbarrierOp) -> str:
+    at = _barrier(op.mbarrier)
+    match op:
+        case ops.MbarrierInit(count=count):
+            return f"mbarrier.init.b64 {at}, {count}"
+        case ops.MbarrierInval():
+            return f"mbarrier.inval.b64 {at}"
+        case ops.MbarrierArrive(count=count):
+            return f"mbarrier.arrive.b64 {at}, {count}"
+        case ops.MbarrierExpectTx(bytes=amount):
+            return f"mbarrier.expect_tx.b64 {at}, {text(amount)}"
+        case ops.MbarrierArriveExpectTx(bytes=amount):
+            return f"mbarrier.arrive.expect_tx.b64 {at}, {text(amount)}"
+        case ops.MbarrierWait(parity=parity):
+            return f"mbarrier.try_wait.parity.b64 {at}, {text(parity)}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _copy(op: CopyOp, s: Schedule) -> str:
+    match op:
+        case ops.CpAsync(dst=dst, src=src, bytes=size, src_bytes=kept):
+            cache = "cg" if size == 16 else "ca"
+            rest = "" if kept is None else f", {text(kept)}"
+            return f"cp.async.{cache}.shared.global {_view(dst, s)}, {_box(src)}, {size}{rest}"
+        case ops.TmaLoad(dst=dst, tensor_map=tensor_map, src=src, mbarrier=barrier):
+            name = f"cp.async.bulk.tensor.{len(src.shape)}d.shared::cta.global"
+            return f"{name} {_view(dst, s)}, {tensor_map} {_box(src)}, {_barrier(barrier)}"
+        case ops.TmaStore(dst=dst, tensor_map=tensor_map, src=src_view):
+            name = f"cp.async.bulk.tensor.{len(dst.shape)}d.global.shared::cta"
+            return f"{name} {tensor_map} {_box(dst)}, {_view(src_view, s)}"
+        case ops.CommitGroup(kind=kind):
+            family, suffix = _GROUPS[kind]
+            return f"{family}.commit_group{suffix}"
+        case ops.WaitGroup(kind=kind, n=n, read=read):
+            family, suffix = _GROUPS[kind]
+            return f"{family}.wait_group{'.read' if read else ''}{suffix} {n}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _sync(op: SyncOp, s: Schedule) -> str:
+    match op:
+        case ops.FenceMbarrierInit():
+            return "fence.mbarrier_init.release.cluster"
+        case ops.FenceProxyAsync(space=space):
+            return f"fence.proxy.async{_PROXY[space]}"
+        case ops.BarSync(barrier=barrier, threads=threads):
+            return f"bar.sync {barrier}, {threads or s.threads}"
+        case ops.BarArrive(barrier=barrier, threads=threads):
+            return f"bar.arrive {barrier}, {threads or s.threads}"
+        case ops.BarWarpSync():
+            return "bar.warp.sync"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _tensor(op: TensorOp, s: Schedule) -> str:
+    match op:
+        case ops.WgmmaFence():
+            return "wgmma.fence.sync.aligned"
+        case ops.WgmmaMmaAsync(d=d, a=a, b=b, n=n, k=k, accumulate=accumulate):
+            types = ".".join(
+                _MMA.get(t, t.value)
+                for t in (s.fragment(d.name).dtype, s.tile(a.tile).dtype, s.tile(b.tile).dtype)
+            )
+            name = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.{types}"
+            operands = f"{_registers(d, s)}, {_view(a, s)}, {_view(b, s)}"
+            return f"{name} {operands}, scale_d {text(accumulate)}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _memory(op: MemoryOp, s: Schedule) -> str:
+    match op:
+        case ops.LdGlobal(dst=dst, src=src):
+            return f"ld.global.{_vector(dst, s)} {_registers(dst, s)}, {_box(src)}"
+        case ops.StGlobal(dst=dst_box, src=regs):
+            return f"st.global.{_vector(regs, s)} {_box(dst_box)}, {_registers(regs, s)}"
+        case ops.LdShared(dst=dst, src=view):
+            return f"ld.shared.{_vector(dst, s)} {_registers(dst, s)}, {_view(view, s)}"
+        case ops.StShared(dst=view, src=regs):
+            return f"st.shared.{_vector(regs, s)} {_view(view, s)}, {_registers(regs, s)}"
+        case ops.Compute(defn=defn, operands=operands):
+            arguments = ", ".join(
+                f"{formal.name}={_operand(actual, s)}"
+                for formal, actual in zip(defn.operands, operands, strict=True)
+            )
+            return f"compute {defn.name}({arguments})"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _barrier(ref: MbarrierRef) -> str:
+    return f"{ref.name}[{text(ref.stage)}]"
+
+
+def _box(box: GlobalView) -> str:
+    return f"{box.tensor}[{_ranges(box.start, box.shape)}]"
+
+
+def _view(view: SmemView, s: Schedule) -> str:
+    """``tile[stage]`` for all of it, with the box for a part of it."""
+    out = f"{view.tile}[{text(view.stage)}]"
+    if view.shape != s.tile(view.tile).shape:
+        out += f"[{_ranges(view.start, view.shape)}]"
+    if view.expects is not None:
+        out += f" holding {_box(view.expects)}"
+    return out
+
+
+def _ranges(start: tuple[Expr, ...], shape: tuple[int, ...]) -> str:
+    return ", ".join(f"{text(e)}:+{n}" for e, n in zip(start, shape, strict=True))
+
+
+def _registers(ref: FragmentRef, s: Schedule) -> str:
+    if ref.first == 0 and ref.count == s.fragment(ref.name).registers:
+        return ref.name
+    return f"{ref.name}[{ref.first}:+{ref.count}]"
+
+
+def _vector(ref: FragmentRef, s: Schedule) -> str:
+    dtype = s.fragment(ref.name).dtype
+    element = _MOVED.get(dtype, f"b{8 * dtype.bytes}")
+    return element if ref.count == 1 else f"v{ref.count}.{element}"
+
+
+def _operand(operand: FragmentRef | SmemView | Expr, s: Schedule) -> str:
+    match operand:
+        case FragmentRef():
+            return _registers(operand, s)
+        case SmemView():
+            return _view(operand, s)
+        case _:
+            return text(operand)

@@ -1,0 +1,158 @@
+"""The text form of a schedule: what ``asyncsim show`` prints.
+
+Declarations with their addresses first, then the statements, one line each, with ops named by
+their PTX opcode, their id and the user's line. A box is ``start:+extent`` per dimension.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import assert_never
+
+from asyncsim.errors import SourceLoc
+from asyncsim.ir.decl import (
+    Fragment,
+    FragmentLayout,
+    GlobalTensor,
+    Mbarrier,
+    NamedBarrier,
+    SmemTile,
+    TensorMap,
+)
+from asyncsim.ir.expr import text
+from asyncsim.ir.op import OpBase
+from asyncsim.ir.op_text import op_text
+from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
+
+_PLACE_COLUMN = 76
+
+
+def schedule_text(schedule: Schedule) -> str:
+    """The whole schedule as text, without a final newline."""
+    lines = [*_header(schedule), *_memory(schedule), *_program(schedule)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _header(s: Schedule) -> Iterator[str]:
+    x, y, z = s.grid
+    yield f"schedule {s.name} for {', '.join(s.archs)}"
+    yield (
+        f"  grid {x} x {y} x {z}, block of {s.threads} threads, launch bound of "
+        f"{_count(s.ctas_per_sm, 'CTA')} per SM"
+    )
+    for name, value in s.args:
+        yield f"  argument {name} = {value}"
+
+
+def _memory(s: Schedule) -> Iterator[str]:
+    yield "global memory"
+    for t in s.of_kind(GlobalTensor):
+        strides = "" if t.strides == _row_major(t.shape) else f", strides {_sizes(t.strides)}"
+        use = "output" if t.output else f"input, {t.fill.value}"
+        yield _placed(f"  {t.name}: {t.dtype.value} {_sizes(t.shape)}{strides}, {use}", t.loc)
+    for m in s.of_kind(TensorMap):
+        yield _placed(
+            f"  {m.name}: tensor map of {m.tensor}, box {_sizes(m.box)}, "
+            f"{_swizzle(m.swizzle.value)}, outside {m.oob_fill.value}",
+            m.loc,
+        )
+    yield f"shared memory, {s.smem_bytes} bytes"
+    for tile in s.of_kind(SmemTile):
+        yield _placed(
+            f"  {tile.offset:>6} {tile.name}: {_count(tile.stages, 'stage')} of {tile.dtype.value} "
+            f"{_sizes(tile.shape)}, {tile.stage_stride} bytes each, {_swizzle(tile.swizzle.value)}",
+            tile.loc,
+        )
+    for b in s.of_kind(Mbarrier):
+        yield _placed(
+            f"  {b.offset:>6} {b.name}: {_count(b.stages, 'mbarrier')} of "
+            f"{_count(b.count, 'arrival')}",
+            b.loc,
+        )
+    for named in s.of_kind(NamedBarrier):
+        yield _placed(
+            f"  {named.name}: hardware barrier {named.id} of {named.threads} threads", named.loc
+        )
+    fragments = s.of_kind(Fragment)
+    if fragments:
+        yield "registers of a thread"
+    for f in fragments:
+        layout = (
+            f", accumulator of m64n{2 * f.registers}"
+            if f.layout is FragmentLayout.ACCUMULATOR
+            else ""
+        )
+        yield _placed(f"  {f.name}: {f.registers} {f.dtype.value}{layout}", f.loc)
+
+
+def _program(s: Schedule) -> Iterator[str]:
+    """The common part, then each role at the left margin."""
+    yield f"all warps, 0..{s.warps - 1}"
+    yield from _block(s, s.body, 1)
+
+
+def _block(s: Schedule, body: tuple[Stmt, ...], depth: int) -> Iterator[str]:
+    for statement in body:
+        yield from _statement(s, statement, depth)
+
+
+def _statement(s: Schedule, statement: Stmt, depth: int) -> Iterator[str]:
+    indent = "  " * depth
+    match statement:
+        case For(var=var, trip_count=count, body=body, unroll=unroll, loc=loc):
+            hint = f", unroll {unroll}" if unroll > 1 else ""
+            yield _placed(f"{indent}for {var} in range({text(count)}){hint}:", loc)
+            yield from _block(s, body, depth + 1)
+        case When(condition=condition, body=body, orelse=orelse, loc=loc):
+            yield _placed(f"{indent}when {text(condition)}:", loc)
+            yield from _block(s, body, depth + 1)
+            if orelse:
+                yield f"{indent}otherwise:"
+                yield from _block(s, orelse, depth + 1)
+        case Set(var=var, value=value, declare=declare, loc=loc):
+            yield _placed(f"{indent}{'var ' if declare else ''}{var} = {text(value)}", loc)
+        case Elect(body=body, of_role=of_role, loc=loc):
+            who = "one thread" if of_role else "one lane of each warp"
+            yield _placed(f"{indent}{who}:", loc)
+            yield from _block(s, body, depth + 1)
+        case Specialize(roles=roles):
+            for role in roles:
+                yield from _role(s, role)
+        case OpBase():
+            yield _placed(indent + op_text(statement, s), statement.loc, statement.id)
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _role(s: Schedule, role: Role) -> Iterator[str]:
+    last = role.first_warp + role.warps - 1
+    warps = f"warp {last}" if role.warps == 1 else f"warps {role.first_warp}..{last}"
+    yield _placed(f"role {role.name}, {warps}", role.loc)
+    yield from _block(s, role.body, 1)
+
+
+def _placed(line: str, loc: SourceLoc | None, op_id: int | None = None) -> str:
+    """The line with the op's id and the source place at its right."""
+    place = "" if loc is None else str(loc)
+    mark = place if op_id is None else f"#{op_id} {place}"
+    return f"{line:<{_PLACE_COLUMN}}  {mark}"
+
+
+def _row_major(shape: tuple[int, ...]) -> tuple[int, ...]:
+    strides = [1]
+    for extent in reversed(shape[1:]):
+        strides.append(strides[-1] * extent)
+    return tuple(reversed(strides))
+
+
+def _sizes(extents: tuple[int, ...]) -> str:
+    return "x".join(map(str, extents))
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _swizzle(span: int) -> str:
+    return f"{span}-byte swizzle" if span else "no swizzle"
