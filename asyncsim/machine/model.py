@@ -68,7 +68,7 @@ class Launch:
 
     start_ramp_cycles: Cycles  # first CTA start to last, one CTA on each SM
     replacement_cycles: Cycles  # last clock of a CTA to the first clock of its successor
-    prologue_cycles: Cycles  # kernel entry, parameters, role dispatch: before the first op
+    prologue_cycles: Cycles  # first clock to the first op: parameters, addresses, cold code
     end_cycles: Cycles  # last op to the end of the CTA
 
 
@@ -86,7 +86,7 @@ class Tma:
     row_bytes: Bytes  # the engine moves at most one row of this size in a cycle
     queue_depth: Count  # copies accepted at issue speed before the engine's pace rules
     fill_bytes_per_cycle: BytesPerCycle  # data return into one SM
-    latency_l2_cycles: Cycles  # issue to landing for 0 bytes, L2 hit, as a lone thread sees it
+    latency_l2_cycles: Cycles  # start of the issue to the pass of a sleeping waiter, beside bytes
     latency_dram_cycles: Cycles  # the same for an L2 miss on an idle chip
     descriptor_first_use_cycles: Cycles
     store_issue_cycles: Cycles
@@ -102,10 +102,10 @@ class Mbarrier:
     init_cycles: Cycles
     arrive_cycles: Cycles
     expect_tx_cycles: Cycles  # arrive.expect_tx or expect_tx
-    try_wait_cycles: Cycles  # success at once, result branched on
+    try_wait_cycles: Cycles  # success at once, result branched on, bounded wait loop
     try_wait_pipelined_cycles: Cycles  # success at once, result not yet used
     wake_by_warps_cycles: CyclesCurve  # arrive to the last of n converged waiting warps
-    poll_cycles: Cycles  # period of a wait in a diverged warp, minimal loop
+    poll_cycles: Cycles  # period of a wait that its warp's other lanes do not share
     timeout_cycles: Cycles  # a converged try_wait sleeps at most so long
     remote_arrive_cycles: Cycles
     remote_wake_cycles: Cycles
@@ -145,7 +145,7 @@ class CpAsync:
     latency_l2_cycles: Cycles
     latency_dram_cycles: Cycles
     commit_cycles: Cycles
-    wait_cycles: Cycles  # commit + wait_group with nothing pending
+    wait_cycles: Cycles  # wait_group that has to wait for nothing, behind a commit
     port_bytes_per_cycle: BytesPerCycle  # into one SM
     mbarrier_extra_cycles: Cycles  # completion by mbarrier instead of wait_group
 
@@ -224,14 +224,21 @@ class Dram:
 class GlobalStore:
     """st.global straight from registers."""
 
-    issue_cycles: Cycles  # one warp instruction of 8 bytes for each lane, 8 rows of 32 bytes
-    sm_bytes_per_cycle: BytesPerCycle  # one SM, such pieces
-    device_bytes_per_cycle: BytesPerCycle  # all SMs, such pieces
+    issue_cycles: Cycles  # SM-wide interval of warp instructions: 8 bytes a lane, 8 full sectors
+    partial_issue_cycles: Cycles  # the same for 4 bytes a lane, 8 half sectors
+    sm_bytes_per_cycle: BytesPerCycle  # one SM, full sectors
+    device_bytes_per_cycle: BytesPerCycle  # all SMs, full sectors in 8 rows
+    partial_device_bytes_per_cycle: BytesPerCycle  # all SMs, half sectors
+    drain_cycles: Cycles  # last issue to performed, one SM
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
-    """Cycles of a generated loop turn beside its modelled ops (counters, addresses, branches)."""
+    """Cycles of a generated loop turn beside its modelled ops: counters, addresses, branches.
+
+    They hold for role dispatch on a warp index that the compiler knows to be uniform, and waits
+    bounded by a count of tries; docs/machine.md says what other styles cost.
+    """
 
     loop_cycles: Cycles  # any loop, body of more than `loop_min_cycles`
     loop_min_cycles: Cycles  # the shortest turn of any loop

@@ -19,11 +19,14 @@ def main(argv: list[str] | None = None) -> int:
     command.add_argument("--raw", type=Path, nargs="+", required=True)
     command.add_argument("--machine", type=Path, required=True, help="keeps what rows do not give")
     command.add_argument("--out", type=Path, required=True)
+    command.add_argument(
+        "--waits", choices=("counted", "clock"), default="counted", help="bound of a wait loop"
+    )
     args = parser.parse_args(argv)
     if args.verb == "fit":
         from .fit import fit_file
 
-        return fit_file(args.raw, args.machine, args.out)
+        return fit_file(args.raw, args.machine, args.out, int(args.waits == "counted"))
     from .run import compile_all, measure, run_child
 
     if args.verb == "compile":
