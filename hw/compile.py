@@ -1,0 +1,189 @@
+"""NVRTC through cuda.core: CUDA text to cubin, cached on disk. Needs no GPU.
+
+ptxas advisories (C75xx: serialised wgmma, ignored setmaxnreg) stand in NVRTC's log as info lines;
+they and local memory are errors here. See docs/hardware.md.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import os
+import re
+import tempfile
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from asyncsim.errors import EnvironmentError_
+from asyncsim.hw.render import Rendered, Variant, render
+from asyncsim.ir.schedule import Schedule
+
+_ADVISORY = re.compile(r"\((C75\d\d)\)")
+_OPTIONS = ("-std=c++17", "-v")
+_NO_PACKAGES = (
+    "the CUDA packages are not installed: no compile, no run; fix: pip install 'asyncsim[hw]'"
+)
+
+
+class CompileError(Exception):
+    """NVRTC or ptxas refused the kernel, or made code that a schedule must not have. One line."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resources:
+    """What ptxas reports of a kernel: registers a thread; bytes of stack and spills; barriers."""
+
+    registers: int
+    stack_bytes: int
+    spill_store_bytes: int
+    spill_load_bytes: int
+    advisories: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Compiled:
+    """A cubin on disk. ``sha256`` is the cubin's; ``nvrtc`` the compiler's version."""
+
+    rendered: Rendered
+    path: Path
+    sha256: str
+    nvrtc: str
+    resources: Resources
+    cached: bool
+
+    @property
+    def cubin(self) -> bytes:
+        return self.path.read_bytes()
+
+
+def compile_schedule(
+    schedule: Schedule,
+    arch: str = "sm_90a",
+    variant: Variant | None = None,
+    *,
+    allow_advisories: bool = False,
+) -> Compiled:
+    """Render and compile. Raises ScheduleError, CompileError, EnvironmentError_ (no packages).
+
+    ``allow_advisories`` is for broken twins: ptxas repairs some of them and says so.
+    """
+    rendered = render(schedule, arch, variant or Variant())
+    return compile_rendered(rendered, allow_advisories=allow_advisories)
+
+
+def compile_rendered(rendered: Rendered, *, allow_advisories: bool = False) -> Compiled:
+    """Compile CUDA text, or take the cubin from the cache."""
+    version = nvrtc_version()
+    key = "\0".join([rendered.source, rendered.arch, *_OPTIONS, version])
+    name = f"{rendered.kernel_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}"
+    path, facts = cache_folder() / f"{name}.cubin", cache_folder() / f"{name}.json"
+    cached = path.exists() and facts.exists()
+    if cached:
+        stored = json.loads(facts.read_text(encoding="utf-8"))
+        stored["advisories"] = tuple(stored["advisories"])
+        resources = Resources(**stored)
+    else:
+        code, log = _nvrtc(rendered)
+        resources = parse_log(log)
+        _write_whole(path, code)
+        _write_whole(facts, json.dumps(asdict(resources)).encode())
+    _refuse(rendered, resources, allow_advisories)
+    digest = hashlib.sha256(path.read_bytes()).hexdigest()
+    return Compiled(
+        rendered=rendered,
+        path=path,
+        sha256=digest,
+        nvrtc=version,
+        resources=resources,
+        cached=cached,
+    )
+
+
+def parse_log(log: str) -> Resources:
+    """Resources and advisories from NVRTC's log with ``-v``."""
+
+    def number(pattern: str) -> int:
+        found = re.search(pattern, log)
+        return int(found[1]) if found else 0
+
+    return Resources(
+        registers=number(r"Used (\d+) registers"),
+        stack_bytes=number(r"(\d+) bytes stack frame"),
+        spill_store_bytes=number(r"(\d+) bytes spill stores"),
+        spill_load_bytes=number(r"(\d+) bytes spill loads"),
+        advisories=tuple(dict.fromkeys(_ADVISORY.findall(log))),
+    )
+
+
+def cache_folder() -> Path:
+    """Where cubins are kept: ASYNCSIM_CACHE, else the user's cache directory."""
+    own = os.environ.get("ASYNCSIM_CACHE")
+    if own:
+        return Path(own)
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(base) / "asyncsim" / "cubin"
+
+
+def nvrtc_version() -> str:
+    """Major.minor of NVRTC. Raises EnvironmentError_ without the CUDA packages."""
+    try:
+        from cuda.bindings import nvrtc
+    except ImportError:
+        raise EnvironmentError_(_NO_PACKAGES) from None
+    try:
+        status, major, minor = nvrtc.nvrtcVersion()
+    except RuntimeError as error:  # the bindings are there, the library is not
+        raise EnvironmentError_(f"NVRTC cannot be loaded ({_one_line(error)}); {_NO_PACKAGES}") from None
+    if int(status):
+        raise EnvironmentError_(f"NVRTC does not answer ({status}); fix: reinstall 'asyncsim[hw]'")
+    return f"{major}.{minor}"
+
+
+def _nvrtc(rendered: Rendered) -> tuple[bytes, str]:
+    try:
+        from cuda.core import Program, ProgramOptions
+    except ImportError:
+        raise EnvironmentError_(_NO_PACKAGES) from None
+    log = io.StringIO()
+    options = ProgramOptions(arch=rendered.arch, std="c++17", ptxas_options=["-v"])
+    try:
+        code = Program(rendered.source, "c++", options).compile("cubin", logs=log)
+    except Exception as error:  # NVRTCError; the compiler's text is in the message
+        raise CompileError(f"{rendered.kernel_name} for {rendered.arch}: {_first_error(error)}") from error
+    data = code.code
+    assert isinstance(data, bytes)
+    return data, log.getvalue().replace("\0", "").strip()
+
+
+def _refuse(rendered: Rendered, r: Resources, allow_advisories: bool) -> None:
+    where = f"{rendered.kernel_name} for {rendered.arch}"
+    if r.advisories and not allow_advisories:
+        raise CompileError(
+            f"{where}: ptxas advises {', '.join(r.advisories)}: it changed the order that the "
+            "schedule means; fix: wait for wgmma before registers are touched"
+        )
+    local = r.stack_bytes + r.spill_store_bytes + r.spill_load_bytes
+    if local:
+        raise CompileError(
+            f"{where}: {r.stack_bytes} bytes of stack, {r.spill_store_bytes} spilled; "
+            "fix: use smaller fragments or fewer CTAs per SM"
+        )
+
+
+def _first_error(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).replace("\0", "").splitlines()]
+    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
+
+
+def _one_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    """Write beside, then rename: another process never sees half a file."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "wb") as file:
+        file.write(data)
+    os.replace(temporary, path)

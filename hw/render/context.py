@@ -1,0 +1,154 @@
+"""What the op renderers share: the schedule, the text so far, names, and addresses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from asyncsim.errors import ScheduleError
+from asyncsim.hw.render.expr import c_text, known_multiple
+from asyncsim.hw.render.model import Variant
+from asyncsim.ir.decl import Fragment, GlobalTensor, SmemTile, Swizzle
+from asyncsim.ir.dtype import DType
+from asyncsim.ir.expr import Const, Expr, binary
+from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, OpBase, SmemView
+from asyncsim.ir.schedule import Schedule
+
+C_TYPES = {
+    DType.I8: "signed char",
+    DType.U8: "unsigned char",
+    DType.I32: "int",
+    DType.U32: "u32",
+    DType.F16: "f16",
+    DType.BF16: "bf16",
+    DType.F32: "float",
+    DType.TF32: "float",
+    DType.E4M3: "unsigned char",
+    DType.E5M2: "unsigned char",
+}
+
+SWIZZLE_MASK = {Swizzle.B32: 0x10, Swizzle.B64: 0x30, Swizzle.B128: 0x70}
+
+
+@dataclass(slots=True)
+class Context:
+    """State of one rendering.
+
+    ``way_out``: label behind the elected region that is open, "" outside one. ``loops``: loop
+    variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
+    none, nothing can give up). ``shapes``: wgmma shape functions that the kernel needs.
+    """
+
+    schedule: Schedule
+    variant: Variant
+    lines: list[str] = field(default_factory=list)
+    depth: int = 1
+    way_out: str = ""
+    used_labels: set[str] = field(default_factory=set)
+    loops: list[str] = field(default_factory=list)
+    common_waits: int = 0
+    waits: int = 0
+    shapes: dict[str, str] = field(default_factory=dict)
+    fragments: list[str] = field(default_factory=list)
+
+    def put(self, text: str) -> None:
+        for line in text.splitlines():
+            self.lines.append(f"{'  ' * self.depth}{line}" if line.strip() else "")
+
+    def put_guarded(self, text: str) -> None:
+        """A copy or global store: skipped once this thread has given up (the region's entry
+        has tested it inside an elected region)."""
+        self.put(text if self.way_out or not self.waits else f"if (!guard.aborted) {text}")
+
+    def loop_index(self) -> str:
+        return f"v_{self.loops[-1]}" if self.loops else "0"
+
+    # -- addresses -----------------------------------------------------------------------------
+
+    def barrier(self, ref: MbarrierRef) -> str:
+        offset = self.schedule.mbarrier(ref.name).offset
+        at = binary("+", binary("*", ref.stage, Const(8)), Const(offset))
+        return f"smem_base + {c_text(at)}"
+
+    def logical_bytes(self, view: SmemView) -> Expr:
+        """Byte offset of the view's first element in the CTA's shared memory, before swizzle."""
+        tile = self.schedule.tile(view.tile)
+        at: Expr = Const(0)
+        for start, extent in zip(view.start, tile.shape, strict=True):
+            at = binary("+", binary("*", at, Const(extent)), start)
+        stage = binary("*", view.stage, Const(tile.stage_stride))
+        at = binary("+", stage, binary("*", at, Const(tile.dtype.bytes)))
+        return binary("+", at, Const(tile.offset))
+
+    def physical_bytes(self, view: SmemView) -> str:
+        """C text of the byte offset of the view's first element, after swizzle."""
+        tile = self.schedule.tile(view.tile)
+        text = c_text(self.logical_bytes(view))
+        if tile.swizzle is Swizzle.NONE:
+            return text
+        return f"swizzled<{SWIZZLE_MASK[tile.swizzle]}>({text})"
+
+    def element(self, view: GlobalView, offsets: tuple[int, ...] | None = None) -> str:
+        """C text of a pointer to the view's first element (plus constant offsets)."""
+        tensor = self.schedule.tensor(view.tensor)
+        fixed: Expr = Const(0)
+        products: list[str] = []
+        for d, start in enumerate(view.start):
+            at = binary("+", start, Const(offsets[d])) if offsets else start
+            stride = static_stride(self.schedule, tensor, d)
+            if stride is not None:
+                fixed = binary("+", fixed, binary("*", at, Const(stride)))
+            elif at != Const(0):
+                products.append(f"(long long)({c_text(at)}) * {stride_name(tensor.name, d)}")
+        inner = c_text(fixed)
+        return f"t_{tensor.name} + " + " + ".join([*products, inner] if inner != "0" else products or ["0"])
+
+    def vector_elements(self, view: GlobalView) -> int:
+        """Elements that one access may move: contiguous, aligned to itself, at most 16 bytes."""
+        tensor = self.schedule.tensor(view.tensor)
+        if tensor.strides[-1] != 1:
+            return 1
+        n = 16 // tensor.dtype.bytes
+        while n > 1 and (
+            view.shape[-1] % n
+            or known_multiple(view.start[-1]) % n
+            or any(s % n for s in tensor.strides[:-1])
+        ):
+            n //= 2
+        return n
+
+    # -- registers -----------------------------------------------------------------------------
+
+    def register(self, ref: FragmentRef, index: int) -> str:
+        return f"f_{ref.name}[{ref.first + index}]"
+
+    def fragment_type(self, fragment: Fragment) -> str:
+        return C_TYPES[fragment.dtype]
+
+
+def stride_name(tensor: str, dim: int) -> str:
+    return f"stride_{tensor}_{dim}"
+
+
+def static_stride(schedule: Schedule, tensor: GlobalTensor, dim: int) -> int | None:
+    """The stride if it is part of the kernel's shape, None if it is a run-time parameter.
+
+    The innermost stride always is; the others are if a shared tile spans whole rows of the tensor
+    (then its extent is a tile shape, not a problem size).
+    """
+    if dim == len(tensor.shape) - 1:
+        return tensor.strides[dim]
+    spans = any(
+        t.shape[1:] == tensor.shape[1:] and len(t.shape) == len(tensor.shape)
+        for t in schedule.of_kind(SmemTile)
+    )
+    return tensor.strides[dim] if spans else None
+
+
+def place_of(op: OpBase) -> str:
+    return str(op.loc) if op.loc else "?"
+
+
+def cannot_render(op: OpBase, what: str, fix: str) -> ScheduleError:
+    return ScheduleError(f"{type(op).__name__}: {what}", loc=op.loc, fix=fix)
+
+

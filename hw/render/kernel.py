@@ -1,0 +1,163 @@
+"""The kernel around the statements: parameters, set-up, device code that it needs."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from asyncsim.errors import ScheduleError
+from asyncsim.hw.render.context import C_TYPES, Context, static_stride, stride_name
+from asyncsim.hw.render.model import Parameter, ParameterKind, Rendered, Variant
+from asyncsim.hw.render.statements import declare, render_body, render_scope
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import GlobalTensor, TensorMap
+from asyncsim.ir.op import GlobalView
+from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.stmt import Specialize
+
+_DEVICE = Path(__file__).parent / "device"
+PLAIN = Variant()
+
+
+def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -> Rendered:
+    """CUDA C++ of ``schedule``. Raises ScheduleError for an arch that it does not declare."""
+    if arch not in schedule.archs:
+        raise ScheduleError(
+            f"{schedule.name} is not written for {arch}",
+            fix=f"it declares {', '.join(schedule.archs)}",
+        )
+    c = Context(schedule=schedule, variant=variant)
+    parameters = _parameters(schedule, variant)
+    name = "asyncsim_" + re.sub(r"\W", "_", schedule.name)
+    _kernel_body(c, parameters)
+    bound = f"__launch_bounds__({schedule.threads}, {schedule.ctas_per_sm})"
+    head = ",\n    ".join(_parameter_text(schedule, p) for p in parameters)
+    kernel = [
+        f'extern "C" __global__ void {bound} {name}(\n    {head}) {{',
+        *c.lines,
+        "}",
+    ]
+    text = [_device_code(schedule, variant), *c.shapes.values(), "", *kernel, ""]
+    return Rendered(
+        source="\n".join(text),
+        kernel_name=name,
+        arch=arch,
+        parameters=parameters,
+        variant=variant,
+        op_count=1 + max((o.id for o in schedule.ops()), default=-1),
+        warps=schedule.warps,
+    )
+
+
+def kernel_text(rendered: Rendered) -> str:
+    """The kernel without the device code in front of it."""
+    return rendered.source[rendered.source.index('extern "C" __global__') :]
+
+
+def _device_code(schedule: Schedule, variant: Variant) -> str:
+    used = {type(op) for op in schedule.ops()}
+    files = ["base", "memory"]
+    if any(issubclass(t, ops.MbarrierOp) for t in used):
+        files.append("mbarrier")
+    if used & {ops.TmaLoad, ops.TmaStore} or schedule.of_kind(TensorMap):
+        files.append("tma")
+    if used & {ops.CpAsync} or any(
+        isinstance(o, ops.CommitGroup | ops.WaitGroup) and o.kind is ops.GroupKind.CP_ASYNC
+        for o in schedule.ops()
+    ):
+        files.append("cp_async")
+    if used & {ops.WgmmaMmaAsync, ops.WgmmaFence}:
+        files.append("wgmma")
+    if variant.delays or variant.stamps:
+        files.append("record")
+    return "\n".join((_DEVICE / f"{f}.cuh").read_text(encoding="utf-8") for f in files)
+
+
+def _parameters(schedule: Schedule, variant: Variant) -> tuple[Parameter, ...]:
+    plain = [t for t in schedule.of_kind(GlobalTensor) if t.name in _plain_tensors(schedule)]
+    out = [Parameter(ParameterKind.TENSOR_MAP, m.name) for m in schedule.of_kind(TensorMap)]
+    for tensor in plain:
+        out.append(Parameter(ParameterKind.TENSOR, tensor.name))
+        for d in range(len(tensor.shape)):
+            if static_stride(schedule, tensor, d) is None:
+                out.append(Parameter(ParameterKind.STRIDE, tensor.name, d))
+    out += [Parameter(ParameterKind.ARG, name) for name, _ in schedule.args]
+    out += [Parameter(ParameterKind.REPORT), Parameter(ParameterKind.CLOCKS)]
+    if variant.delays:
+        out.append(Parameter(ParameterKind.DELAYS))
+    if variant.stamps:
+        out += [
+            Parameter(ParameterKind.STAMPS),
+            Parameter(ParameterKind.STAMP_CTAS),
+            Parameter(ParameterKind.STAMP_CAPACITY),
+        ]
+    return tuple(out)
+
+
+def _plain_tensors(schedule: Schedule) -> set[str]:
+    """Tensors that ordinary instructions address (the others go through a tensor map)."""
+    out: set[str] = set()
+    for op in schedule.ops():
+        match op:
+            case ops.CpAsync(src=GlobalView(tensor, _, _)) | ops.LdGlobal(
+                src=GlobalView(tensor, _, _)
+            ):
+                out.add(tensor)
+            case ops.StGlobal(dst=GlobalView(tensor, _, _)):
+                out.add(tensor)
+            case _:
+                pass
+    return out
+
+
+def _parameter_text(schedule: Schedule, p: Parameter) -> str:
+    match p.kind:
+        case ParameterKind.TENSOR:
+            tensor = schedule.tensor(p.name)
+            const = "" if tensor.output else "const "
+            return f"{const}{C_TYPES[tensor.dtype]}* __restrict__ t_{p.name}"
+        case ParameterKind.STRIDE:
+            return f"int {stride_name(p.name, p.dim)}"
+        case ParameterKind.TENSOR_MAP:
+            return f"const __grid_constant__ TensorMap m_{p.name}"
+        case ParameterKind.ARG:
+            return f"int a_{p.name}"
+        case ParameterKind.REPORT:
+            return "u32* report"
+        case ParameterKind.CLOCKS:
+            return "Clocks* clocks"
+        case ParameterKind.DELAYS:
+            return "const u32* delays"
+        case ParameterKind.STAMPS:
+            return "uint4* stamp_buffer"
+        case ParameterKind.STAMP_CTAS:
+            return "u32 stamp_ctas"
+        case ParameterKind.STAMP_CAPACITY:
+            return "u32 stamp_capacity"
+
+
+def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
+    s = c.schedule
+    c.put(
+        f"#define CLOCK_END() clock_mark(clocks, {s.warps}, 1 + warp)\n"
+        "extern __shared__ __align__(1024) unsigned char smem[];\n"
+        "const u32 smem_base = (u32)__cvta_generic_to_shared(smem);\n"
+        "const u32 smem_desc = smem_base >> 4;\n"
+        "const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;\n"
+        "const int lane = threadIdx.x & 31;\n"
+        "const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);\n"
+        "const int warp_in_role = warp, thread_in_role = threadIdx.x;\n"
+        "Guard guard{report, false};"
+    )
+    maps = [p for p in parameters if p.kind is ParameterKind.TENSOR_MAP]
+    prefetch = " ".join(f"tma_prefetch_map(m_{p.name});" for p in maps)
+    mark = f"clock_mark(clocks, {s.warps}, 0);"
+    c.put(f"if (warp == {s.warps - 1} && elect_one()) {{ {mark} {prefetch} }}".replace("  }", " }"))
+    if c.variant.stamps:
+        c.put(f"Recorder stamps = recorder(stamp_buffer, stamp_ctas, {s.warps}, stamp_capacity);")
+    if s.body and isinstance(s.body[-1], Specialize):
+        declare(c, s.body)
+        c.common_waits = c.waits
+        render_body(c, s.body)
+    else:
+        render_scope(c, s.body)

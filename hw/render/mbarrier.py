@@ -1,0 +1,39 @@
+"""CUDA text of the mbarrier family."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from asyncsim.hw.render.context import Context
+from asyncsim.hw.render.expr import c_text
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import MbarrierOp
+
+
+def render_mbarrier(c: Context, op: MbarrierOp) -> None:
+    match op:
+        case ops.MbarrierInit(mbarrier=ref, count=count):
+            c.put(f"mbar_init({c.barrier(ref)}, {count});")
+        case ops.MbarrierInval(mbarrier=ref):
+            c.put(f"mbar_inval({c.barrier(ref)});")
+        case ops.MbarrierArrive(mbarrier=ref, count=count):
+            c.put(f"mbar_arrive({c.barrier(ref)}{f', {count}' if count != 1 else ''});")
+        case ops.MbarrierExpectTx(mbarrier=ref, bytes=amount):
+            c.put(f"mbar_expect_tx({c.barrier(ref)}, {c_text(amount)});")
+        case ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=amount):
+            c.put(f"mbar_arrive_expect_tx({c.barrier(ref)}, {c_text(amount)});")
+        case ops.MbarrierWait(mbarrier=ref, parity=parity):
+            _wait(c, op, f"{c.barrier(ref)}, {c_text(parity)}")
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _wait(c: Context, op: ops.MbarrierWait, operands: str) -> None:
+    """An elected lane that gives up leaves its region; whole warps run on (they may have to
+    meet others at hardware barriers and collectives)."""
+    call = f"mbar_wait(guard, {operands}, {op.id}, {c.loop_index()})"
+    if c.way_out:
+        c.used_labels.add(c.way_out)
+        c.put(f"if (!{call}) goto {c.way_out};")
+    else:
+        c.put(f"{call};")

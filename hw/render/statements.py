@@ -1,0 +1,186 @@
+"""CUDA text of statements: loops stay loops, elections become elect.sync branches."""
+
+from __future__ import annotations
+
+from asyncsim.hw.render.context import C_TYPES, Context, place_of
+from asyncsim.hw.render.copy import render_copy
+from asyncsim.hw.render.expr import c_text, condition
+from asyncsim.hw.render.mbarrier import render_mbarrier
+from asyncsim.hw.render.memory import render_memory
+from asyncsim.hw.render.sync import render_sync
+from asyncsim.hw.render.tensor import render_tensor
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import FragmentLayout
+from asyncsim.ir.op import FragmentRef, GroupKind, Op, OpBase
+from asyncsim.ir.schedule import statements
+from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
+
+
+def render_body(c: Context, body: tuple[Stmt, ...]) -> None:
+    for s in body:
+        _statement(c, s)
+
+
+def _statement(c: Context, s: Stmt) -> None:
+    match s:
+        case For(var=var, trip_count=count, body=body, unroll=unroll):
+            c.put(f"#pragma unroll {unroll}")
+            c.put(f"for (int v_{var} = 0, n_{var} = {c_text(count)}; v_{var} < n_{var}; ++v_{var}) {{")
+            c.loops.append(var)
+            _nested(c, body)
+            c.loops.pop()
+            c.put("}")
+        case When(condition=test, body=body, orelse=orelse):
+            c.put(f"if {condition(test)} {{")
+            _nested(c, body)
+            if orelse:
+                c.put("} else {")
+                _nested(c, orelse)
+            c.put("}")
+        case Set(var=var, value=value):
+            c.put(f"v_{var} = {c_text(value)};")
+        case Elect():
+            _elect(c, s, last_of_role=False)
+        case Specialize(roles=roles):
+            _specialize(c, roles)
+        case _:
+            _op(c, s)
+
+
+def _nested(c: Context, body: tuple[Stmt, ...]) -> None:
+    c.depth += 1
+    render_body(c, body)
+    c.depth -= 1
+
+
+def _elect(c: Context, s: Elect, *, last_of_role: bool) -> None:
+    """One lane runs the body, unless it has given up before. At the end of a role the elected lane
+    also leaves the kernel here, so that the others need not stay parked."""
+    first = next((o for o in statements(s.body) if isinstance(o, OpBase)), None)
+    label = f"abandoned_{first.id if first is not None else len(c.lines)}"
+    c.put("if (warp_in_role == 0 && elect_one()) {" if s.of_role else "if (elect_one()) {")
+    c.way_out = label
+    c.depth += 1
+    if c.waits and (c.loops or _waits(s.body) < c.waits):
+        c.used_labels.add(label)
+        c.put(f"if (guard.aborted) goto {label};")
+    render_body(c, s.body)
+    c.depth -= 1
+    if label in c.used_labels:
+        c.put(f"{label}:;")
+    c.way_out = ""
+    if last_of_role:
+        c.depth += 1
+        _leave(c, "CLOCK_END();")
+        c.depth -= 1
+    c.put("}")
+
+
+def _leave(c: Context, mark: str) -> None:
+    if c.waits:
+        c.put("if (guard.aborted) drain();")
+    c.put(mark)
+
+
+def _waits(body: tuple[Stmt, ...]) -> int:
+    return sum(isinstance(s, ops.MbarrierWait) for s in _own_statements(body))
+
+
+def _specialize(c: Context, roles: tuple[Role, ...]) -> None:
+    for i, role in enumerate(roles):
+        lead = "if" if i == 0 else "} else if"
+        c.put(f"{lead} (warp < {role.first_warp + role.warps}) {{  // role {role.name}")
+        c.depth += 1
+        first = f" - {role.first_warp}" if role.first_warp else ""
+        c.put(f"const int warp_in_role = warp{first};")
+        c.put("const int thread_in_role = warp_in_role * 32 + lane;")
+        render_scope(c, role.body)
+        c.depth -= 1
+    c.put("}")
+
+
+def render_scope(c: Context, body: tuple[Stmt, ...]) -> None:
+    """A body that ends a warp's work: its vars and fragments, its statements, then leaving."""
+    declare(c, body)
+    last = body[-1] if body else None
+    if isinstance(last, Elect) and not last.of_role:
+        render_body(c, body[:-1])
+        _elect(c, last, last_of_role=True)
+        return
+    render_body(c, body)
+    _leave(c, "if (elect_one()) CLOCK_END();")
+
+
+def declare(c: Context, body: tuple[Stmt, ...]) -> None:
+    """Vars and fragments that the statements use, outside roles or inside one."""
+    own = list(_own_statements(body))
+    c.waits = c.common_waits + _waits(body)
+    names = dict.fromkeys(s.var for s in own if isinstance(s, Set) and s.declare)
+    if names:
+        c.put("int " + ", ".join(f"v_{name}" for name in names) + ";")
+    c.fragments = []
+    for name in dict.fromkeys(r.name for s in own if isinstance(s, OpBase) for r in _fragments(s)):
+        fragment = c.schedule.fragment(name)
+        text = f"{C_TYPES[fragment.dtype]} f_{name}[{fragment.registers}]"
+        if fragment.layout is FragmentLayout.ACCUMULATOR:
+            c.fragments.append(name)
+            text += " = {}"
+        c.put(text + ";")
+
+
+def _own_statements(body: tuple[Stmt, ...]) -> list[Stmt]:
+    """The statements of a body, without those of roles inside it."""
+    out: list[Stmt] = []
+    for s in body:
+        if not isinstance(s, Specialize):
+            out.append(s)
+            match s:
+                case For(body=inner) | Elect(body=inner):
+                    out += _own_statements(inner)
+                case When(body=inner, orelse=other):
+                    out += _own_statements(inner) + _own_statements(other)
+                case _:
+                    pass
+    return out
+
+
+def _fragments(op: OpBase) -> list[FragmentRef]:
+    match op:
+        case ops.WgmmaMmaAsync(d=ref):
+            return [ref]
+        case ops.LdGlobal(dst=ref) | ops.LdShared(dst=ref):
+            return [ref]
+        case ops.StGlobal(src=ref) | ops.StShared(src=ref):
+            return [ref]
+        case ops.Compute(operands=operands):
+            return [o for o in operands if isinstance(o, FragmentRef)]
+        case _:
+            return []
+
+
+def _op(c: Context, op: Op) -> None:
+    """One op, commented with its id and source line, between the hooks of the build variant."""
+    c.put(f"// #{op.id} {type(op).__name__} ({place_of(op)})")
+    hooked = not isinstance(op, ops.WgmmaMmaAsync) and not (
+        isinstance(op, ops.CommitGroup) and op.kind is GroupKind.WGMMA
+    )
+    if c.variant.delays and hooked:
+        c.put(f"delay(delays, {op.id * c.schedule.warps} + warp);")
+    if c.variant.stamps:
+        c.put("stamp_issue(stamps);")
+    _render_op(c, op)
+    if c.variant.stamps:
+        c.put(f"stamp_return(stamps, {op.id});")
+
+
+def _render_op(c: Context, op: Op) -> None:
+    if isinstance(op, ops.MbarrierOp):
+        render_mbarrier(c, op)
+    elif isinstance(op, ops.CopyOp):
+        render_copy(c, op)
+    elif isinstance(op, ops.SyncOp):
+        render_sync(c, op)
+    elif isinstance(op, ops.TensorOp):
+        render_tensor(c, op)
+    else:
+        render_memory(c, op)

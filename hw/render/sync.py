@@ -1,0 +1,37 @@
+"""CUDA text of fences and hardware barriers."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from asyncsim.hw.render.context import Context
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import FenceSpace, SyncOp
+
+_PROXY_FENCE = {
+    FenceSpace.SHARED: "fence.proxy.async.shared::cta",
+    FenceSpace.GLOBAL: "fence.proxy.async.global",
+    FenceSpace.ALL: "fence.proxy.async",
+}
+
+
+def render_sync(c: Context, op: SyncOp) -> None:
+    match op:
+        case ops.FenceMbarrierInit():
+            c.put(_asm("fence.mbarrier_init.release.cluster"))
+        case ops.FenceProxyAsync(space=space):
+            c.put(_asm(_PROXY_FENCE[space]))
+        case ops.BarSync(barrier=0, threads=0):
+            c.put("__syncthreads();")
+        case ops.BarSync(barrier=barrier, threads=threads):
+            c.put(_asm(f"bar.sync {barrier}, {threads}"))
+        case ops.BarArrive(barrier=barrier, threads=threads):
+            c.put(_asm(f"bar.arrive {barrier}, {threads}"))
+        case ops.BarWarpSync():
+            c.put("__syncwarp();")
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _asm(instruction: str) -> str:
+    return f'asm volatile("{instruction};" ::: "memory");'

@@ -1,0 +1,79 @@
+"""CUDA text of wgmma: descriptors, and one function for each shape that a kernel uses."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from asyncsim.hw.render.context import Context, cannot_render
+from asyncsim.hw.render.expr import c_text, known_multiple
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import Swizzle
+from asyncsim.ir.dtype import DType
+from asyncsim.ir.expr import Const, binary
+from asyncsim.ir.op import SmemView, TensorOp
+
+_PTX_TYPE = {
+    DType.F16: "f16",
+    DType.BF16: "bf16",
+    DType.TF32: "tf32",
+    DType.E4M3: "e4m3",
+    DType.E5M2: "e5m2",
+    DType.I8: "s8",
+    DType.U8: "u8",
+}
+_SWIZZLE_MODE = {Swizzle.B128: 1, Swizzle.B64: 2, Swizzle.B32: 3}
+_K_MAJOR_FLAGS = {DType.F16, DType.BF16}  # only these have the transpose immediates
+
+
+def render_tensor(c: Context, op: TensorOp) -> None:
+    match op:
+        case ops.WgmmaFence():
+            c.put("wgmma_fence();")
+        case ops.WgmmaMmaAsync(d=d, a=a, b=b, accumulate=accumulate):
+            if d.first or d.count != c.schedule.fragment(d.name).registers:
+                raise cannot_render(op, "d is part of a fragment", "give each wgmma its own")
+            function = _shape_function(c, op)
+            c.put(f"{function}(f_{d.name}, {_desc(c, op, a)}, {_desc(c, op, b)}, {c_text(accumulate)});")
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _desc(c: Context, op: ops.WgmmaMmaAsync, view: SmemView) -> str:
+    """Descriptor of a K-major swizzled operand (PTX ISA, wgmma matrix descriptor).
+
+    Start address / 16 in bits 0-13, leading offset (unused) 1 in 16-29, stride offset = 8 rows / 16
+    in 32-45, swizzle mode in 62-63. Offsets stay below 2^14, so a plain addition moves the start.
+    """
+    tile = c.schedule.tile(view.tile)
+    at = c.logical_bytes(view)
+    if known_multiple(at) % 16:
+        raise cannot_render(op, f"{view.tile} view is not 16-byte aligned", "align it")
+    low = binary("+", binary("//", at, Const(16)), Const(1 << 16))
+    row = tile.shape[-1] * tile.dtype.bytes
+    high = (8 * row) >> 4 | _SWIZZLE_MODE[tile.swizzle] << 30
+    return f"wgmma_desc(smem_desc + {c_text(low)}, {high:#x})"
+
+
+def _shape_function(c: Context, op: ops.WgmmaMmaAsync) -> str:
+    a, b = (c.schedule.tile(v.tile).dtype for v in (op.a, op.b))
+    integer = a in (DType.I8, DType.U8)
+    d, letter, c_type = ("s32", "r", "int") if integer else ("f32", "f", "float")
+    name = f"wgmma_m64n{op.n}k{op.k}_{d}_{_PTX_TYPE[a]}_{_PTX_TYPE[b]}"
+    if name in c.shapes:
+        return name
+    n = op.n // 2
+    registers = ", ".join(f"%{i}" for i in range(n))
+    scale = "p" if integer else "p, 1, 1"
+    flags = ", 0, 0" if a in _K_MAJOR_FLAGS else ""
+    outputs = ", ".join(f'"+{letter}"(d[{i}])' for i in range(n))
+    shape = f"m64n{op.n}k{op.k}.{d}.{_PTX_TYPE[a]}.{_PTX_TYPE[b]}"
+    c.shapes[name] = (
+        f"DEV void {name}({c_type} (&d)[{n}], u64 a, u64 b, int accumulate) {{\n"
+        f'  asm volatile("{{ .reg .pred p; setp.ne.b32 p, %{n + 2}, 0;\\n"\n'
+        f'               "wgmma.mma_async.sync.aligned.{shape}\\n"\n'
+        f'               "{{{registers}}}, %{n}, %{n + 1}, {scale}{flags}; }}"\n'
+        f'               : {outputs}\n'
+        f'               : "l"(a), "l"(b), "r"(accumulate));\n'
+        "}"
+    )
+    return name
