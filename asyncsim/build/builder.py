@@ -25,7 +25,7 @@ from asyncsim.memory.layout import place
 
 MAX_STATEMENTS = 100_000
 
-O = TypeVar("O", bound=OpBase)
+OpT = TypeVar("OpT", bound=OpBase)
 
 
 class ScheduleBuilder(Declarations):
@@ -257,7 +257,7 @@ class ScheduleBuilder(Declarations):
 
     # -- for the families ----------------------------------------------------------------------
 
-    def emit(self, node: type[O], *, scope: Scope | None = None, **fields: object) -> None:
+    def emit(self, node: type[OpT], *, scope: Scope | None = None, **fields: object) -> None:
         """Append an op: ``scope`` None means all lanes, or the elected lane inside ``elect``."""
         elected = bool(self._elected)
         if scope in (Scope.WARP, Scope.WARPGROUP) and elected:

@@ -74,7 +74,7 @@ class TmaFamily(_Family):
         start: tuple[Index, ...],
         barrier: MbarrierRef,
     ) -> None:
-        """Copy the box at ``start`` (elements, row-major) to shared memory; bytes on ``barrier``."""
+        """Copy the box at ``start`` (elements, row-major); its bytes count on ``barrier``."""
         self._k.emit(
             ops.TmaLoad,
             dst=dst.view,

@@ -99,7 +99,7 @@ class TileView:
         _rank(self.decl.name, len(self.decl.shape), len(start), len(shape))
         offsets = tuple(as_expr(s) for s in start)
         for s, n, have in zip(offsets, shape, self.view.shape, strict=True):
-            if isinstance(s, Const) and not (0 <= s.value and s.value + n <= have):
+            if isinstance(s, Const) and not (s.value >= 0 and s.value + n <= have):
                 raise ScheduleError(
                     f"box at {s.value} of extent {n} leaves the {have} elements of tile "
                     f"{self.decl.name!r}",
