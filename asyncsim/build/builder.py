@@ -51,7 +51,6 @@ class ScheduleBuilder(Declarations):
         self._roles: list[Role] | None = None
         self._statements = 0
         self._next_op = 0
-        self._fresh = 0
         self._finished = False
         self.mbarrier = families.MbarrierFamily(self)
         self.tma = families.TmaFamily(self)
@@ -97,11 +96,7 @@ class ScheduleBuilder(Declarations):
 
     def var(self, name: str, value: Index = 0) -> Var_:
         """A role-local integer that ``set`` can change; starts as ``value``."""
-        unique = name
-        while unique in self._names or unique in self._var_depth:
-            self._fresh += 1
-            unique = f"{name}_{self._fresh}"
-        self._var_depth[unique] = self._elect_depth
+        unique = self._new_var(name)
         self._add(Set(var=unique, value=self._uniform(value), declare=True, loc=caller()))
         return Var_(self, unique)
 
@@ -141,11 +136,7 @@ class ScheduleBuilder(Declarations):
     def loop(self, trip_count: Index, *, name: str = "i", unroll: int = 1) -> Iterator[Value]:
         """``for i in range(trip_count)``."""
         loc = caller()
-        var = name
-        while var in self._names or var in self._var_depth:
-            self._fresh += 1
-            var = f"{name}_{self._fresh}"
-        self._var_depth[var] = self._elect_depth
+        var = self._new_var(name)
         count = self._uniform(trip_count)
         body: list[Stmt] = []
         self._open.append(body)
@@ -227,7 +218,9 @@ class ScheduleBuilder(Declarations):
         body: list[Stmt] = []
         self._open.append(body)
         self._role_warps = warps
+        outside = dict(self._var_depth)
         yield
+        self._var_depth = outside
         self._role_warps = 0
         self._open.pop()
         self._roles.append(
@@ -270,6 +263,15 @@ class ScheduleBuilder(Declarations):
         op = node(id=self._next_op, scope=actual, loc=caller(), **fields)
         self._next_op += 1
         self._add(op)  # type: ignore[arg-type]
+
+    def _new_var(self, name: str) -> str:
+        """``name``, or name_2, name_3, ... where it is taken; roles do not see each other's."""
+        unique, n = name, 1
+        while unique in self._names or unique in self._var_depth:
+            n += 1
+            unique = f"{name}_{n}"
+        self._var_depth[unique] = self._elect_depth
+        return unique
 
     def set_var(self, name: str, value: Index) -> None:
         if self._elect_depth != self._var_depth[name]:
