@@ -30,7 +30,7 @@ def run(args: Namespace) -> ExitCode:
         )
     from asyncsim.hw.render import render
 
-    text = render(schedule, arch)
+    text = render(schedule, arch).source
     if args.out:
         write_whole(args.out, text.encode())
         note(f"wrote {args.out}")
