@@ -116,7 +116,7 @@ def _tma() -> Iterator[Case]:
             {"bytes": KB, "descriptor": "evicted" if cold else "in_l2"},
             variant,
             "tma_latency",
-            lambda words, context: {"first": words[:1] * 1.0, "later": words[8:9] * 1.0},
+            lambda words, context: {"first": words[:1] / 1, "later": words[8:9] / 1},
             args=(KB, 0, 16, 1),
             rows=8,
             repeat=20,

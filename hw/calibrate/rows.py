@@ -42,5 +42,7 @@ class Rows:
 
     def slope(self, bench: str, key: str, low: int, high: int, **params: int | str) -> float:
         """Cycles for one more unit of `key`, between two values of it."""
-        first = self.median(bench, **{**params, key: low})
-        return (self.median(bench, **{**params, key: high}) - first) / (high - low)
+        ends = [{**params, key: value} for value in (low, high)]
+        first, last = (self.row(bench, "cycles", **end)["median"] for end in ends)
+        slope: float = (last - first) / (high - low)
+        return slope

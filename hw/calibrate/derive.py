@@ -1,0 +1,239 @@
+"""Derivations: one quantity of a machine file from the rows of one raw file.
+
+Costs of generated loop turns are what is left of a turn when the costs of its modelled ops are
+taken off; those come from the same rows.  See docs/machine.md.
+"""
+
+from collections.abc import Callable
+from itertools import pairwise
+from statistics import mean, median
+
+from .rows import Rows
+
+KB = 1024
+TILE = 128 * 128 * 4  # bytes of an fp32 accumulator tile
+
+
+def issue(op: str, low: int = 16, high: int = 48) -> Callable[[Rows], float]:
+    return lambda rows: rows.slope("issue", "run", low, high, op=op)
+
+
+# launch
+
+
+def ramp(rows: Rows) -> float:
+    ns = mean(
+        rows.median("cta_starts", "ramp_ns", threads=t, waves=w)
+        for t in (32, 128, 384)
+        for w in (1, 4)
+    )
+    return ns * rows.median("clock_idle", "mhz") / 1000
+
+
+def prologue(rows: Rows) -> float:
+    barriers = 8 * issue("mbarrier_init")(rows) + issue("fence_mbarrier_init")(rows)
+    sync = sync_base(rows) + 5 * sync_per_warp(rows)
+    return rows.median("ring_setup", "total", threads=160) - barriers - sync
+
+
+# barriers
+
+
+def sync(rows: Rows, warps: int, bench: str = "syncthreads") -> float:
+    return rows.slope(bench, "run", 16, 48, warps=warps)
+
+
+def sync_per_warp(rows: Rows) -> float:
+    return (sync(rows, 16) - sync(rows, 1)) / 15
+
+
+def sync_base(rows: Rows) -> float:
+    return sync(rows, 1) - sync_per_warp(rows)
+
+
+def wake(rows: Rows) -> list[list[float]]:
+    return [
+        [n, rows.median("mbarrier_handoff", "last", waiters=n, style="converged")]
+        for n in (1, 2, 4, 8, 12, 16)
+    ]
+
+
+def poll(rows: Rows) -> float:
+    """A wait passes at the next poll: the mean delay beyond a sleeping waiter is half a period."""
+    style = "diverged_counted" if rows.counted else "diverged"
+    row = rows.row("mbarrier_handoff", "last", waiters=1, style=style)
+    asleep = rows.median("mbarrier_handoff", "last", waiters=1, style="converged")
+    period: float = 2 * ((row["p10"] + row["median"] + row["p90"]) / 3 - asleep)
+    return period
+
+
+# copies
+
+
+def train(rows: Rows, kind: str, size: int, low: int, high: int) -> float:
+    return rows.slope("tma_train", "copies", low, high, kind=kind, bytes=size)
+
+
+def fill(rows: Rows) -> float:
+    return 16 * KB / train(rows, "tensor", 16 * KB, 16, 48)
+
+
+def landing(rows: Rows, level: str, sizes: tuple[int, ...]) -> float:
+    """Beside the bytes, and without the elect that the benchmark does first."""
+    elect = issue("elect")(rows)
+    return median(
+        rows.median("tma_landing", "other_warp", level=level, bytes=s) - s / fill(rows) - elect
+        for s in sizes
+    )
+
+
+def store_each(rows: Rows, metric: str, size: int) -> float:
+    one = rows.median("tma_store", metric, kind="tensor", bytes=size, stores=1)
+    return (rows.median("tma_store", metric, kind="tensor", bytes=size, stores=8) - one) / 7
+
+
+def store_latency(rows: Rows) -> float:
+    size = 16 * KB
+    done = rows.median("tma_store", "done", kind="tensor", bytes=size, stores=1)
+    return done - store_each(rows, "done", size)
+
+
+def queue_depth(rows: Rows) -> float:
+    """Copies of 16 KB that were accepted before the first step of at least 64 cycles."""
+    times: list[float] = rows.row("tma_queue", "issued_at", bytes=16 * KB)["series"]
+    steps = [later - earlier for earlier, later in pairwise(times)]
+    return float(1 + next(i for i, step in enumerate(steps) if step >= 64))
+
+
+def cp_issue(rows: Rows) -> float:
+    low = rows.median("cp_latency", "issue", level="l2", warps=1, copies=4)
+    return (rows.median("cp_latency", "issue", level="l2", warps=1, copies=8) - low) / 4
+
+
+def cp_latency(rows: Rows, level: str) -> float:
+    return rows.median("cp_latency", "done", level=level, warps=1, copies=1) - cp_issue(rows)
+
+
+def cp_turn(rows: Rows, copies: int, warps: int = 4, work: int = 64) -> float:
+    return rows.median("cp_async_turn", warps=warps, copies=copies, work=work)
+
+
+def cp_code(rows: Rows) -> float:
+    """What one-, two- and four-copy turns of four warps take beside the modelled ops."""
+    ops = 64 * ffma(rows) + issue("cp_commit_wait")(rows) + lds(rows)
+    ops += sync_base(rows) + 4 * sync_per_warp(rows)
+    return mean(cp_turn(rows, c) - ops - c * cp_issue(rows) for c in (1, 2, 4))
+
+
+# wgmma
+
+
+def interval(rows: Rows, n: int, rs: int = 0) -> float:
+    return rows.median("wgmma_stream", n=n, rs=rs, per_group=8, wait=1, warpgroups=1)
+
+
+def law(n: int) -> float:
+    return max(n / 2, 16 + n / 4)
+
+
+def tail(rows: Rows, rs: int) -> float:
+    return median(
+        rows.median("wgmma_once", "done", n=n, rs=rs, per_group=d) - d * law(n)
+        for n in (64, 128, 256)
+        for d in (1, 4, 8)
+    )
+
+
+def wgmma_issue(rows: Rows) -> list[list[float]]:
+    def cost(n: int) -> float:
+        one = rows.median("wgmma_once", "issue", n=n, rs=0, per_group=1)
+        return (rows.median("wgmma_once", "issue", n=n, rs=0, per_group=8) - one) / 7
+
+    return [[n, cost(n)] for n in (8, 64, 96, 128, 192, 256)]
+
+
+def wgmma_queue(rows: Rows) -> float:
+    """Instructions not yet complete when the sixteenth has been issued, rounded up."""
+    ahead = rows.median("wgmma_once", "done", n=256, rs=0, per_group=16)
+    ahead -= rows.median("wgmma_once", "issue", n=256, rs=0, per_group=16)
+    return -(-ahead // law(256))
+
+
+def wgmma_code(rows: Rows) -> float:
+    """A drained turn beside its group, a wait and an arrive; the clock bound is taken off."""
+    turn = median(
+        rows.median("wgmma_turn", n=n, per_group=4, wait=0, warpgroups=1)
+        - 4 * rows.median("wgmma_stream", n=n, rs=0, per_group=4, wait=0, warpgroups=1)
+        for n in (64, 128, 256)
+    )
+    clock_bound = consumer_turn(rows, 0) - consumer_turn(rows, rows.counted)
+    return turn - issue("try_wait_branched")(rows) - issue("arrive")(rows) - clock_bound
+
+
+# loop turns
+
+
+def ffma(rows: Rows) -> float:
+    """Dependent FFMA: the slope of a consumer's turn over its work."""
+    return rows.slope("consumer_turn", "work", 16, 64, warps=1, load=1, proxy=1, counted=0)
+
+
+def lds(rows: Rows) -> float:
+    return rows.median("pipe", op="lds", chains=1, warps=1)
+
+
+def wait_cost(rows: Rows) -> float:
+    return issue("try_wait_counted" if rows.counted else "try_wait_branched")(rows)
+
+
+def consumer_turn(rows: Rows, counted: int) -> float:
+    return rows.median("consumer_turn", warps=1, work=64, load=1, proxy=0, counted=counted)
+
+
+def producer_code(style: str) -> Callable[[Rows], float]:
+    def value(rows: Rows) -> float:
+        turn = rows.median("producer_turn", style=style, stages=4, counted=rows.counted)
+        ops = wait_cost(rows) + issue("arrive_expect_tx")(rows)
+        return turn - ops - issue("tensor_load_elected", 3, 7)(rows)
+
+    return value
+
+
+def consumer_code(rows: Rows) -> float:
+    ops = 64 * ffma(rows) + wait_cost(rows) + lds(rows)
+    ops += issue("arrive")(rows) + issue("syncwarp")(rows)
+    return consumer_turn(rows, rows.counted) - ops
+
+
+# memory
+
+
+def stream(rows: Rows, metric: str, **params: int | str) -> float:
+    return rows.median("stream", metric, **params)
+
+
+def l2_device(rows: Rows) -> float:
+    return 132 * stream(rows, "sm", data="l2_private", ctas=132, box=16 * KB, depth=4)
+
+
+def dram_device(rows: Rows) -> float:
+    depths = (3, 4, 6, 8)
+    return median(
+        132 * stream(rows, "sm", data="dram", ctas=132, box=16 * KB, depth=d) for d in depths
+    )
+
+
+def round_trip(rows: Rows) -> list[list[float]]:
+    shapes = ((2 * KB, 1), (4 * KB, 1), (4 * KB, 2), (16 * KB, 1))
+    return [
+        [box * d, box * d / stream(rows, "sm", data="dram", ctas=132, box=box, depth=d)]
+        for box, d in shapes
+    ]
+
+
+def store_tile(rows: Rows, layout: str, metric: str, ctas: int, tiles: int) -> float:
+    return rows.median("gstore", metric, layout=layout, ctas=ctas, tiles=tiles, pitch=16384)
+
+
+def tensor_mhz(part: slice) -> Callable[[Rows], float]:
+    return lambda rows: median(rows.row("clock_tensor", "mhz")["series"][part])

@@ -1,0 +1,53 @@
+"""The microbenchmarks: every kernel compiles for sm_90a without a GPU and without advisories."""
+
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from asyncsim.hw.calibrate.run import all_cases
+from asyncsim.hw.calibrate.sources import ARCHITECTURE, Variant, compile_variant, source_of
+
+CASES = list(all_cases())
+
+
+def test_cases_are_distinct_and_small() -> None:
+    names = [(case.bench, tuple(case.params.items())) for case in CASES]
+    assert len(names) == len(set(names))
+    assert all(case.words <= 8192 and case.smem <= 232448 for case in CASES)
+
+
+def test_no_wait_spins_without_a_bound() -> None:
+    """`try_wait` stands in the two bounded waits and in the measurement of a single try only."""
+    for variant in {case.variant for case in CASES}:
+        uses = re.findall(r"[^\n]*\btry_wait\(bar[^\n]*", source_of(variant))
+        for use in uses:
+            assert use.startswith(
+                ("DEV u32 try_wait", "  while (!try_wait", "  for (u32 tries")
+            ) or (variant.file == "issue.cu" and use.strip() == "sink += try_wait(bar, 1);"), use
+
+
+def test_import_needs_no_cuda_package() -> None:
+    code = (
+        "import sys, asyncsim.hw.calibrate.run, asyncsim.hw.calibrate.fit\n"
+        "assert not [m for m in sys.modules if m.startswith(('cuda', 'simpy', 'torch'))]"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.hw
+def test_every_kernel_compiles_without_advisories() -> None:
+    pytest.importorskip("cuda.core")
+    variants = list(dict.fromkeys(case.variant for case in CASES))
+
+    def build(variant: Variant) -> tuple[Variant, str]:
+        code, log = compile_variant(variant)
+        assert len(code.code) > 1000
+        return variant, log
+
+    assert ARCHITECTURE == "sm_90a"
+    with ThreadPoolExecutor(4) as pool:
+        logs = [(variant, log) for variant, log in pool.map(build, variants) if log]
+    assert logs == []
