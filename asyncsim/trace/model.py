@@ -10,9 +10,9 @@ from enum import Enum
 
 
 class SpanKind(Enum):
-    """OP: a warp issues or computes. STALL: a warp waits. ENGINE: a shared unit is busy (TMA engine,
-    tensor core, fill port). FLIGHT: an asynchronous op from issue to landing. STAGE: what a buffer
-    stage holds."""
+    """OP: a warp issues or computes. STALL: a warp waits. ENGINE: a shared unit is busy (TMA
+    engine, tensor core, fill port). FLIGHT: an asynchronous op from issue to landing. STAGE: what
+    a buffer stage holds."""
 
     OP = "op"
     STALL = "stall"
