@@ -66,6 +66,7 @@ class Gpu:
 class Launch:
     """CTA starts and ends."""
 
+    gpc_run: Count  # consecutive CTAs that go to one GPC before the next GPC gets some
     start_ramp_cycles: Cycles  # first CTA start to last, one CTA on each SM
     replacement_cycles: Cycles  # last clock of a CTA to the first clock of its successor
     prologue_cycles: Cycles  # first clock to the first op: parameters, addresses, cold code
