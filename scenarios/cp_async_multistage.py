@@ -65,6 +65,10 @@ def cp_async_multistage(
         )
     if tiles < 0:
         raise ScheduleError(f"tiles = {tiles}", fix="give 0 or more")
+    if ffma < 0:
+        raise ScheduleError(f"ffma = {ffma}", fix="give 0 or more")
+    if ctas < 1:
+        raise ScheduleError(f"ctas = {ctas}", fix="a grid has at least 1 CTA")
     if tile_bytes < 2048 or tile_bytes % 2048:
         raise ScheduleError(
             f"tile_bytes = {tile_bytes}",

@@ -81,6 +81,12 @@ def tma_ring(
         raise ScheduleError(f"stages = {stages}", fix="a ring has at least 1 stage")
     if tiles < 0:
         raise ScheduleError(f"tiles = {tiles}", fix="give 0 or more")
+    if consumers < 1:
+        raise ScheduleError(f"consumers = {consumers}", fix="give at least 1 consumer warp")
+    if ffma < 0:
+        raise ScheduleError(f"ffma = {ffma}", fix="give 0 or more")
+    if ctas < 1:
+        raise ScheduleError(f"ctas = {ctas}", fix="a grid has at least 1 CTA")
 
     k = ScheduleBuilder("tma_ring", archs=("sm_90a", "sm_100a"))
     n = k.arg("tiles", tiles)
