@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from math import ceil
 
 from asyncsim.trace.model import Span, SpanKind, Trace
 from asyncsim.trace.tracks import ordered_tracks
@@ -129,7 +130,7 @@ def _legend(kinds: set[SpanKind], inferred: bool) -> Iterator[str]:
 def _axis(scale: _Scale, bottom: float) -> Iterator[str]:
     """Vertical lines at round cycles, with their numbers below."""
     step = _round_step((scale.end - scale.start) / 8)
-    time = -(-scale.start // step) * step
+    time = ceil(scale.start / step) * step
     while time <= scale.end:
         x = scale.x(time)
         yield (
