@@ -1,0 +1,130 @@
+"""Which configurations are measured, by set name. Parameters that are not named are the defaults."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """One row: a scenario, parameters over its defaults, the state of L2 before a launch."""
+
+    scenario: str
+    params: dict[str, int] = field(default_factory=dict)
+    l2: str = "cold"
+
+    def __str__(self) -> str:
+        shown = " ".join(f"{n}={v}" for n, v in self.params.items())
+        return f"{self.scenario} {shown} {self.l2}"
+
+
+def _ring(l2: str = "cold", **params: int) -> Configuration:
+    return Configuration(scenario="tma_ring", params=params, l2=l2)
+
+
+def _gemm(l2: str = "cold", **params: int) -> Configuration:
+    return Configuration(scenario="ws_gemm", params=params, l2=l2)
+
+
+def _multistage(l2: str = "cold", **params: int) -> Configuration:
+    return Configuration(scenario="cp_async_multistage", params=params, l2=l2)
+
+
+def _cube(size: int, l2: str = "cold", **params: int) -> Configuration:
+    return _gemm(l2, m=size, n=size, k=size, **params)
+
+
+_RING = (
+    # one CTA: latency, hand-over, compute
+    _ring("warm", ctas=1, tiles=256, stages=1),
+    _ring("warm", ctas=1, tiles=256, stages=2),
+    _ring("warm", ctas=1, tiles=256, stages=4),
+    _ring("warm", ctas=1, tiles=256, stages=8, ffma=0),
+    _ring("cold", ctas=1, tiles=256, stages=2, ffma=0),
+    _ring("cold", ctas=1, tiles=256, stages=4, ffma=128),
+    _ring("warm", ctas=1, tiles=512, stages=4, tile_bytes=1024, ffma=16, consumers=1),
+    _ring("warm", ctas=1, tiles=512, stages=4, tile_bytes=4096, ffma=128, consumers=2),
+    _ring("warm", ctas=1, tiles=256, stages=3, tile_bytes=8192, ffma=256, consumers=1),
+    _ring("warm", ctas=1, tiles=128, stages=4, tile_bytes=32768, ffma=512),
+    _ring("cold", ctas=1, tiles=128, stages=6, tile_bytes=32768, ffma=0),
+    # the whole GPU: bandwidth
+    _ring(stages=1),
+    _ring(stages=2),
+    _ring(stages=4),
+    _ring(stages=6, ffma=256),
+    _ring(stages=3, tile_bytes=32768, ffma=0, tiles=48),
+    _ring(stages=6, tile_bytes=32768, ffma=512, tiles=48),
+    _ring(stages=8, tile_bytes=1024, ffma=0, tiles=256),
+    _ring(stages=4, tile_bytes=8192, ffma=256, consumers=2, tiles=128),
+    _ring(stages=4, ffma=512),
+    _ring("warm", stages=4, tile_bytes=4096, ffma=32),
+    _ring("warm", stages=8, tile_bytes=4096, ffma=0),
+    _ring("warm", stages=2, tiles=16),
+    _ring(stages=4, ctas=264, tiles=32),
+    _ring(stages=4, ctas=66, tiles=96),
+)
+
+_GEMM = (
+    # one CTA
+    _gemm("warm", m=128, n=128, k=4096),
+    _gemm("cold", m=128, n=128, k=4096, stages=2),
+    _gemm("warm", m=64, n=256, k=8192, block_m=64, block_n=256),
+    _gemm("warm", m=64, n=64, k=4096, block_m=64, block_n=64, lag=0),
+    _gemm("warm", m=128, n=128, k=4096, block_k=32, stages=6, lag=0),
+    # the whole GPU
+    _cube(512),
+    _cube(1024),
+    _cube(2048),
+    _cube(4096),
+    _cube(4096, "warm"),
+    _cube(4096, stages=2),
+    _cube(4096, stages=3),
+    _cube(4096, stages=6),
+    _cube(4096, lag=0),
+    _cube(4096, block_m=64, block_n=256),
+    _cube(4096, block_m=64, block_n=128, stages=6),
+    _cube(2048, block_m=64, block_n=64, stages=6),
+    _cube(4096, block_k=32, stages=6),
+    _cube(8192),
+    _gemm(m=8192, n=1024, k=4096),
+    _gemm(m=2048, n=2048, k=8192, stages=5),
+)
+
+_MULTISTAGE = (
+    _multistage("warm", ctas=1, tiles=256, stages=2),
+    _multistage("warm", ctas=1, tiles=256, stages=4),
+    _multistage("warm", ctas=1, tiles=256, stages=8, ffma=0),
+    _multistage("cold", ctas=1, tiles=256, stages=3),
+    _multistage("warm", ctas=1, tiles=256, stages=4, tile_bytes=2048, ffma=16),
+    _multistage("warm", ctas=1, tiles=128, stages=4, tile_bytes=16384, ffma=512),
+    _multistage(stages=2),
+    _multistage(stages=4),
+    _multistage(stages=8),
+    _multistage(stages=4, tile_bytes=16384, ffma=0),
+    _multistage(stages=6, tile_bytes=2048, ffma=0, tiles=128),
+    _multistage(stages=4, ffma=512),
+    _multistage("warm", stages=4, tile_bytes=4096),
+    _multistage("warm", stages=3, tile_bytes=2048, ffma=256),
+)
+
+SETS: dict[str, tuple[Configuration, ...]] = {
+    "slice": (*_RING, *_GEMM, *_MULTISTAGE),
+    "tma_ring": _RING,
+    "ws_gemm": _GEMM,
+    "cp_async_multistage": _MULTISTAGE,
+    "smoke": (
+        _ring("warm", ctas=1, tiles=256),
+        _ring(),
+        _multistage("warm", ctas=1, tiles=256),
+        _multistage(),
+        _gemm("warm", m=128, n=128, k=4096),
+        _cube(512),
+        _cube(4096),
+        _cube(4096, "warm"),
+        _cube(4096, stages=3),
+        _cube(4096, block_m=64, block_n=256),
+        _cube(4096, lag=0),
+    ),
+}
+
+REFERENCE_SIZES = (1024, 2048, 4096, 8192)

@@ -1,0 +1,245 @@
+"""The GPU side, inside the child: loads a cubin, allocates, launches, reads back.
+
+Imports cuda.core when a Gpu is made, numpy, and nothing of the schedule language.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from asyncsim.errors import EnvironmentError_
+from asyncsim.hw.launch.protocol import MapSpec, RunReply, RunSpec, TensorSpec
+from asyncsim.hw.render.model import CLOCKS_BYTES, REPORT_WORDS, STAMP_BYTES
+
+FLUSH_BYTES = 256 << 20
+_MAP_TYPES = {
+    "bf16": "BFLOAT16",
+    "f16": "FLOAT16",
+    "f32": "FLOAT32",
+    "tf32": "FLOAT32",
+    "u32": "UINT32",
+    "i32": "INT32",
+}
+_NUMPY_OF_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
+class Gpu:
+    """Device 0 with one stream; buffers live as long as one run."""
+
+    def __init__(self) -> None:
+        from cuda.core import Device
+
+        try:
+            self.device = Device(0)
+            self.device.set_current()
+        except Exception as error:  # no driver, no device
+            raise EnvironmentError_(
+                f"no usable NVIDIA GPU ({' '.join(str(error).split())[:120]}); "
+                "fix: run on a machine with a GPU and driver 580 or newer"
+            ) from None
+        self.stream = self.device.create_stream()
+        self._flush: Any = None
+        self.facts = self._facts()
+
+    def _facts(self) -> dict[str, Any]:
+        from cuda.bindings import driver
+
+        major, minor = self.device.compute_capability
+        _, cuda = driver.cuDriverGetVersion()
+        query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
+        try:
+            smi = subprocess.run(query, capture_output=True, text=True, timeout=20, check=False)
+            version = smi.stdout.strip().splitlines()[0]
+        except (OSError, IndexError, subprocess.TimeoutExpired):
+            version = ""
+        return {
+            "gpu": str(self.device.name),
+            "board": hashlib.sha256(str(self.device.uuid).encode()).hexdigest()[:8],
+            "compute_capability": f"{major}.{minor}",
+            "sms": int(self.device.properties.multiprocessor_count),
+            "driver": version,
+            "cuda": f"{cuda // 1000}.{cuda % 1000 // 10}",
+            "date": datetime.now(UTC).strftime("%Y-%m-%d"),
+        }
+
+    def run(self, spec: RunSpec) -> RunReply:
+        """All launches of a spec. Raises EnvironmentError_ on the wrong GPU; CUDA errors pass."""
+        begin = time.monotonic()
+        self._require(spec.arch)
+        kernel = self._kernel(spec)
+        tensors = {name: self._tensor(t) for name, t in spec.tensors.items()}
+        ctas = spec.grid[0] * spec.grid[1] * spec.grid[2]
+        warps = spec.threads // 32
+        report = self._zeros(4 * REPORT_WORDS)
+        clocks = self._zeros(CLOCKS_BYTES * ctas * (warps + 1))
+        stamps = self._zeros(max(1, spec.stamp_ctas * warps * spec.stamp_capacity) * STAMP_BYTES)
+        delays = self._upload(Path(spec.delays).read_bytes()) if spec.delays else None
+        maps = {name: self._map(m, tensors[m.tensor]) for name, m in spec.maps.items()}
+        pointers = {"report": report, "clocks": clocks, "delays": delays, "stamps": stamps}
+        args = [self._argument(p, tensors, maps, pointers) for p in spec.parameters]
+        self._check_arguments(kernel, spec)
+        times: list[tuple[int, int, float]] = []
+        marks: Any = None
+        words: Any = np.zeros(REPORT_WORDS, np.uint32)
+        for turn in range(spec.warmups + spec.launches):
+            if spec.l2 == "cold":
+                self._evict(turn)
+            self._launch(spec, kernel, args)
+            words = self._download(report, np.uint32)
+            if words[0]:
+                break
+            marks = self._download(clocks, np.uint64).reshape(ctas, warps + 1, 2)
+            if turn >= spec.warmups:
+                times.append(_times(marks))
+        for name, t in spec.tensors.items():
+            if t.output:
+                self._download(tensors[name], np.uint8).tofile(t.output)
+        if spec.stamps:
+            self._download(stamps, np.uint32).tofile(spec.stamps)
+        starts = [] if marks is None else [(int(a), int(b)) for a, b in marks[:64, 0]]
+        for buffer in (*tensors.values(), report, clocks, stamps, delays):
+            if buffer is not None:
+                buffer.close(self.stream)
+        return RunReply(
+            report=tuple(int(w) for w in words) if words[0] else (),
+            span_ns=tuple(t[0] for t in times),
+            cta_cycles=tuple(t[1] for t in times),
+            clock_ghz=tuple(t[2] for t in times),
+            starts=tuple(starts),
+            gpu=self.facts,
+            seconds=time.monotonic() - begin,
+        )
+
+    # -- pieces --------------------------------------------------------------------------------
+
+    def _require(self, arch: str) -> None:
+        digits = arch.removeprefix("sm_").rstrip("af")
+        wanted = f"{digits[:-1]}.{digits[-1]}"
+        have = self.facts["compute_capability"]
+        if wanted != have:
+            raise EnvironmentError_(
+                f"the kernel is for {arch}, this GPU ({self.facts['gpu']}) has compute capability "
+                f"{have}; fix: run on a GPU of capability {wanted}"
+            )
+
+    def _kernel(self, spec: RunSpec) -> Any:
+        from cuda.bindings import driver
+        from cuda.core import ObjectCode
+
+        kernel = ObjectCode.from_cubin(Path(spec.cubin).read_bytes()).get_kernel(spec.kernel)
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        (status,) = driver.cuKernelSetAttribute(
+            attribute, spec.smem_bytes, kernel.handle, driver.CUdevice(0)
+        )
+        if int(status):
+            raise RuntimeError(f"{spec.smem_bytes} bytes of shared memory refused: {status}")
+        return kernel
+
+    def _check_arguments(self, kernel: Any, spec: RunSpec) -> None:
+        """The driver ignores surplus arguments and wrong sizes in silence."""
+        have = [int(info.size) for info in kernel.arguments_info]
+        want = [p[3] for p in spec.parameters]
+        if have != want:
+            raise RuntimeError(f"kernel parameters of {have} bytes, {want} are passed")
+
+    def _allocate(self, size: int) -> Any:
+        return self.device.allocate(max(size, 16), stream=self.stream)
+
+    def _zeros(self, size: int) -> Any:
+        buffer = self._allocate(size)
+        buffer.fill(0, stream=self.stream)
+        return buffer
+
+    def _upload(self, data: bytes) -> Any:
+        return self._copy_in(np.frombuffer(data, np.uint8))
+
+    def _copy_in(self, data: Any) -> Any:
+        from cuda.bindings import driver
+
+        buffer = self._allocate(data.nbytes)
+        self.stream.sync()
+        (status,) = driver.cuMemcpyHtoD(int(buffer.handle), data.ctypes.data, data.nbytes)
+        if int(status):
+            raise RuntimeError(f"copy to the GPU failed: {status}")
+        return buffer
+
+    def _tensor(self, t: TensorSpec) -> Any:
+        if t.data:
+            return self._copy_in(np.fromfile(t.data, np.uint8))
+        buffer = self._allocate(t.elements * t.element_bytes)
+        buffer.fill(0xFF, stream=self.stream)
+        return buffer
+
+    def _download(self, buffer: Any, dtype: Any) -> Any:
+        from cuda.bindings import driver
+
+        out = np.empty(int(buffer.size) // np.dtype(dtype).itemsize, dtype)
+        self.stream.sync()
+        (status,) = driver.cuMemcpyDtoH(out.ctypes.data, int(buffer.handle), out.nbytes)
+        if int(status):
+            raise RuntimeError(f"copy from the GPU failed: {status}")
+        return out
+
+    def _map(self, m: MapSpec, buffer: Any) -> Any:
+        from cuda.core import TensorMapDescriptorOptions
+        from cuda.core._tensor_map import TensorMapDataType
+        from cuda.core.utils import StridedMemoryView
+
+        enums = TensorMapDescriptorOptions(box_dim=(1,))
+        size = {"bf16": 2, "f16": 2, "u8": 1, "i8": 1, "e4m3": 1, "e5m2": 1}.get(m.dtype, 4)
+        view = StridedMemoryView.from_buffer(
+            buffer, m.shape, m.strides, dtype=np.dtype(_NUMPY_OF_BYTES[size])
+        )
+        swizzle = f"SWIZZLE_{m.swizzle_bytes}B" if m.swizzle_bytes else "NONE"
+        promotion = f"L2_{m.l2_promotion_bytes}B" if m.l2_promotion_bytes else "NONE"
+        fill = "NAN_REQUEST_ZERO_FMA" if m.nan_fill else "NONE"
+        return view.as_tensor_map(
+            box_dim=tuple(m.box),
+            data_type=TensorMapDataType[_MAP_TYPES.get(m.dtype, "UINT8")],
+            swizzle=type(enums.swizzle)[swizzle],
+            l2_promotion=type(enums.l2_promotion)[promotion],
+            oob_fill=type(enums.oob_fill)[fill],
+        )
+
+    def _argument(
+        self, p: tuple[str, str, int, int], tensors: Any, maps: Any, pointers: Any
+    ) -> Any:
+        kind, name, value, size = p
+        if kind == "tensor":
+            return np.uint64(int(tensors[name].handle))
+        if kind == "tensor_map":
+            return maps[name]
+        if kind in pointers:
+            return np.uint64(int(pointers[kind].handle))
+        if size != 4:
+            raise RuntimeError(f"parameter {kind} {name} of {size} bytes")
+        return np.int32(value)
+
+    def _launch(self, spec: RunSpec, kernel: Any, args: list[Any]) -> None:
+        from cuda.core import LaunchConfig, launch
+
+        config = LaunchConfig(grid=spec.grid, block=spec.threads, shmem_size=spec.smem_bytes)
+        launch(self.stream, config, kernel, *args)
+        self.stream.sync()
+
+    def _evict(self, turn: int) -> None:
+        if self._flush is None:
+            self._flush = self._allocate(FLUSH_BYTES)
+        self._flush.fill(turn & 0xFF, stream=self.stream)
+
+
+def _times(marks: Any) -> tuple[int, int, float]:
+    """Span in ns, cycles of CTA 0, SM clock in GHz. ``marks``: CTA, slot (start, warp ends),
+    (globaltimer ns, SM cycles)."""
+    starts, ends = marks[:, 0].astype(np.int64), marks[:, 1:].max(axis=1).astype(np.int64)
+    span = int(ends[:, 0].max() - starts[:, 0].min())
+    took = ends - starts
+    clock = float(took[:, 1].sum() / max(1, took[:, 0].sum()))
+    return span, int(took[0, 1]), clock

@@ -1,0 +1,161 @@
+"""From a schedule to a run spec: cubin, inputs in files, parameters, tensor maps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asyncsim.errors import ScheduleError
+from asyncsim.hw.compile import Compiled
+from asyncsim.hw.launch.protocol import MapSpec, RunSpec, TensorSpec
+from asyncsim.hw.render import Parameter, ParameterKind, Rendered
+from asyncsim.ir.decl import GlobalTensor, OobFill, TensorMap
+from asyncsim.ir.schedule import Schedule
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+Delays = Mapping[int | tuple[int, int], int]
+"""Cycles to wait before an op: by op id (all warps), or by (op id, warp)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stamps:
+    """Which CTAs and how many ops of each warp are stamped."""
+
+    ctas: int = 1
+    capacity: int = 4096
+
+
+def make_spec(
+    schedule: Schedule,
+    compiled: Compiled,
+    inputs: Mapping[str, Array],
+    folder: Path,
+    *,
+    launches: int,
+    warmups: int,
+    l2: str,
+    read_outputs: bool,
+    delays: Delays | None = None,
+    stamps: Stamps | None = None,
+) -> RunSpec:
+    """Write the inputs to ``folder`` and describe the run."""
+    tensors = {
+        t.name: _tensor(t, inputs.get(t.name), folder, read_outputs)
+        for t in schedule.of_kind(GlobalTensor)
+    }
+    maps = {m.name: _map(schedule, m) for m in schedule.of_kind(TensorMap)}
+    rendered = compiled.rendered
+    delay_file = ""
+    if rendered.variant.delays:
+        delay_file = str(folder / "delays.bin")
+        _write_delays(rendered, delays or {}, Path(delay_file))
+    shown = stamps or Stamps()
+    return RunSpec(
+        cubin=str(compiled.path),
+        kernel=rendered.kernel_name,
+        arch=rendered.arch,
+        grid=schedule.grid,
+        threads=schedule.threads,
+        smem_bytes=schedule.smem_bytes,
+        parameters=tuple(
+            (p.kind.value, p.name, _value(schedule, p, shown), p.bytes) for p in rendered.parameters
+        ),
+        tensors=tensors,
+        maps=maps,
+        launches=launches,
+        warmups=warmups,
+        l2=l2,
+        delays=delay_file,
+        stamps=str(folder / "stamps.bin") if stamps else "",
+        stamp_ctas=shown.ctas if stamps else 0,
+        stamp_capacity=shown.capacity if stamps else 0,
+    )
+
+
+def _tensor(t: GlobalTensor, data: Array | None, folder: Path, read: bool) -> TensorSpec:
+    elements = 1 + sum((n - 1) * s for n, s in zip(t.shape, t.strides, strict=True))
+    path = ""
+    if data is not None:
+        path = str(folder / f"{t.name}.in.bin")
+        _laid_out(t, data, elements).tofile(path)
+    return TensorSpec(
+        elements=elements,
+        element_bytes=t.dtype.bytes,
+        data=path,
+        output=str(folder / f"{t.name}.out.bin") if t.output and read else "",
+    )
+
+
+def _laid_out(t: GlobalTensor, data: Array, elements: int) -> Array:
+    """The elements in memory order (strides of its own leave gaps, filled with zeros)."""
+    import numpy as np
+
+    if data.flags.c_contiguous and elements == data.size:
+        return data
+    flat = np.zeros(elements, data.dtype)
+    strides = [s * data.itemsize for s in t.strides]
+    np.lib.stride_tricks.as_strided(flat, t.shape, strides)[...] = data
+    return flat
+
+
+def read_output(t: GlobalTensor, path: str) -> Array:
+    """An output tensor that the child wrote, in its logical shape."""
+    import numpy as np
+
+    from asyncsim.evaluate.arrays import numpy_dtype
+
+    flat = np.fromfile(path, numpy_dtype(t.dtype))
+    strides = [s * flat.itemsize for s in t.strides]
+    return np.lib.stride_tricks.as_strided(flat, t.shape, strides)
+
+
+def _map(schedule: Schedule, m: TensorMap) -> MapSpec:
+    t = schedule.tensor(m.tensor)
+    return MapSpec(
+        tensor=m.tensor,
+        shape=t.shape,
+        strides=t.strides,
+        box=m.box,
+        dtype=t.dtype.value,
+        swizzle_bytes=m.swizzle.value,
+        nan_fill=m.oob_fill is OobFill.NAN,
+        l2_promotion_bytes=m.l2_promotion_bytes,
+    )
+
+
+def _value(schedule: Schedule, p: Parameter, stamps: Stamps) -> int:
+    match p.kind:
+        case ParameterKind.ARG:
+            return _int32(p.name, dict(schedule.args)[p.name])
+        case ParameterKind.STRIDE:
+            return _int32(f"stride of {p.name}", schedule.tensor(p.name).strides[p.dim])
+        case ParameterKind.STAMP_CTAS:
+            return stamps.ctas
+        case ParameterKind.STAMP_CAPACITY:
+            return stamps.capacity
+        case _:
+            return 0
+
+
+def _int32(name: str, value: int) -> int:
+    if not -(1 << 31) <= value < 1 << 31:
+        raise ScheduleError(f"{name} = {value} does not fit 32 bits", fix="make it smaller")
+    return value
+
+
+def _write_delays(rendered: Rendered, delays: Delays, path: Path) -> None:
+    import numpy as np
+
+    table = np.zeros((rendered.op_count, rendered.warps), np.uint32)
+    for key, cycles in delays.items():
+        if isinstance(key, tuple):
+            table[key] = cycles
+        else:
+            table[key, :] = cycles
+    table.tofile(path)

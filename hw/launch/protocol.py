@@ -1,0 +1,106 @@
+"""What parent and child say to each other: one JSON object a line, bulk data in files.
+
+The child knows nothing of schedules: it gets a cubin, parameters, tensors and maps by name.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TensorSpec:
+    """A tensor in GPU memory. ``element_bytes`` times ``elements`` are allocated.
+
+    ``data``: file of raw bytes to fill it with; without one it is poisoned with 0xFF. ``output``:
+    file to write its bytes to after the last launch, "" to leave it.
+    """
+
+    elements: int
+    element_bytes: int
+    data: str = ""
+    output: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MapSpec:
+    """A tensor map: row-major shape, element strides and box."""
+
+    tensor: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    box: tuple[int, ...]
+    dtype: str
+    swizzle_bytes: int
+    nan_fill: bool
+    l2_promotion_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSpec:
+    """Launches of one kernel. ``parameters``: (kind, name, value, bytes) in order.
+
+    ``l2``: "cold" evicts L2 before each launch, "warm" leaves what the launch before brought.
+    ``delays``: file of the delay table, "" for none. ``stamps``: file to write stamps to.
+    """
+
+    cubin: str
+    kernel: str
+    arch: str
+    grid: tuple[int, int, int]
+    threads: int
+    smem_bytes: int
+    parameters: tuple[tuple[str, str, int, int], ...]
+    tensors: dict[str, TensorSpec]
+    maps: dict[str, MapSpec]
+    launches: int
+    warmups: int
+    l2: str
+    delays: str = ""
+    stamps: str = ""
+    stamp_ctas: int = 0
+    stamp_capacity: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunReply:
+    """``report``: the words of the first time-out, empty if there was none. Per launch:
+    ``span_ns`` (first CTA start to last CTA end by globaltimer), ``cta_cycles`` (the same of CTA 0
+    by its SM's clock), ``clock_ghz`` (SM cycles over globaltimer, over all CTAs).
+    ``starts``: (ns, cycles) of the first CTAs' starts in the last launch, for stamps.
+    ``error``: one line if the run failed on the way.
+    """
+
+    report: tuple[int, ...] = ()
+    span_ns: tuple[int, ...] = ()
+    cta_cycles: tuple[int, ...] = ()
+    clock_ghz: tuple[float, ...] = ()
+    starts: tuple[tuple[int, int], ...] = ()
+    gpu: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    error: str = ""
+
+
+def encode(message: RunSpec | RunReply) -> str:
+    return json.dumps(asdict(message))
+
+
+def decode_spec(line: str) -> RunSpec:
+    d = json.loads(line)
+    d["tensors"] = {n: TensorSpec(**t) for n, t in d["tensors"].items()}
+    d["maps"] = {n: MapSpec(**_tuples(m)) for n, m in d["maps"].items()}
+    d["parameters"] = tuple(tuple(p) for p in d["parameters"])
+    d["grid"] = tuple(d["grid"])
+    return RunSpec(**d)
+
+
+def decode_reply(line: str) -> RunReply:
+    d = _tuples(json.loads(line))
+    d["starts"] = tuple(tuple(s) for s in d["starts"])
+    return RunReply(**d)
+
+
+def _tuples(d: dict[str, Any]) -> dict[str, Any]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in d.items()}

@@ -1,0 +1,108 @@
+"""Compare what the GPU wrote with what ``evaluate`` says, exactly, for some or all CTAs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from asyncsim.ir.decl import GlobalTensor
+from asyncsim.ir.schedule import Schedule
+from asyncsim.memory.region import GlobalBox
+from asyncsim.stream import Program
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """``ctas`` of ``of_ctas`` were computed on the host; ``elements`` of them were compared and
+    ``wrong`` differ. ``first``: the first that does, in words."""
+
+    ctas: int
+    of_ctas: int
+    elements: int
+    wrong: int
+    first: str = ""
+
+    @property
+    def ok(self) -> bool:
+        return self.wrong == 0 and self.elements > 0
+
+    def __str__(self) -> str:
+        scope = f"{self.elements} elements of {self.ctas} of {self.of_ctas} CTAs"
+        return f"{scope} equal" if self.ok else f"{self.wrong} of {scope} differ: {self.first}"
+
+
+def chosen_ctas(schedule: Schedule, most: int) -> tuple[int, ...]:
+    """At most ``most`` CTAs, the first and the last among them, evenly spread."""
+    n = schedule.ctas
+    if n <= most:
+        return tuple(range(n))
+    return tuple(sorted({round(i * (n - 1) / (most - 1)) for i in range(most)}))
+
+
+def expected_outputs(
+    schedule: Schedule, inputs: Mapping[str, Array], ctas: tuple[int, ...]
+) -> dict[str, Array]:
+    from asyncsim.evaluate import evaluate
+
+    return evaluate(schedule, dict(inputs), ctas=ctas)
+
+
+def compare_outputs(
+    schedule: Schedule,
+    expected: Mapping[str, Array],
+    outputs: Mapping[str, Array],
+    ctas: tuple[int, ...],
+) -> Verification:
+    """Compare the elements that the CTAs write, bit for bit."""
+    import numpy as np
+
+    elements = wrong = 0
+    first = ""
+    for name, mask in written(schedule, ctas).items():
+        have, want = outputs[name], expected[name]
+        bits = np.dtype(f"u{have.itemsize}")
+        differ = (np.ascontiguousarray(have).view(bits) != np.ascontiguousarray(want).view(bits)) & mask
+        elements += int(mask.sum())
+        count = int(differ.sum())
+        if count and not first:
+            at = tuple(int(i) for i in np.argwhere(differ)[0])
+            first = f"{name}{list(at)} is {have[at]}, expected {want[at]}"
+        wrong += count
+    return Verification(
+        ctas=len(ctas), of_ctas=schedule.ctas, elements=elements, wrong=wrong, first=first
+    )
+
+
+def written(schedule: Schedule, ctas: tuple[int, ...]) -> dict[str, Array]:
+    """For each output tensor the mask of the elements that these CTAs write."""
+    import numpy as np
+
+    masks = {
+        t.name: np.zeros(t.shape, bool) for t in schedule.of_kind(GlobalTensor) if t.output
+    }
+    program = Program(schedule)
+    writers = {o.id for o in schedule.ops() if type(o).__name__ in ("StGlobal", "TmaStore")}
+    x, y, _ = schedule.grid
+    for cta in ctas:
+        block = (cta % x, cta // x % y, cta // (x * y))
+        for warp in range(schedule.warps):
+            for dyn, _ in program.stream(block, warp):
+                if dyn.op.id in writers:
+                    _mark(masks, dyn.accesses)
+    return masks
+
+
+def _mark(masks: dict[str, Array], accesses: tuple[Any, ...]) -> None:
+    for access in accesses:
+        if not access.write:
+            continue
+        for box in access.lanes or (access.region,):
+            if isinstance(box, GlobalBox):
+                at = tuple(slice(a, a + n) for a, n in zip(box.start, box.shape, strict=True))
+                masks[box.tensor][at] = True

@@ -1,0 +1,260 @@
+"""Measure a set of configurations and write them with their provenance.
+
+``python -m asyncsim.hw.measure --out rows.json --set slice``. Inputs and host results are prepared
+in threads while the child runs the configuration before. See docs/hardware.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from asyncsim.catalog import find_scenario
+from asyncsim.hw.compile import Compiled, compile_schedule, nvrtc_version
+from asyncsim.hw.configurations import REFERENCE_SIZES, SETS, Configuration
+from asyncsim.hw.launch.child_process import Child
+from asyncsim.hw.launch.diagnosis import diagnose
+from asyncsim.hw.launch.prepare import make_spec, read_output
+from asyncsim.hw.launch.protocol import RunSpec
+from asyncsim.hw.launch.run import run_schedule
+from asyncsim.hw.launch.timing import timing_of
+from asyncsim.hw.launch.verify import chosen_ctas, compare_outputs, expected_outputs
+from asyncsim.ir.decl import GlobalTensor
+from asyncsim.ir.schedule import Schedule
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    Array = np.ndarray[Any, np.dtype[Any]]
+
+Row = dict[str, Any]
+LAUNCHES, WARMUPS, VERIFY_CTAS, AHEAD = 21, 3, 4, 4
+
+
+@dataclass(slots=True)
+class _Ready:
+    """A configuration with everything the child needs, and what to compare with."""
+
+    configuration: Configuration
+    params: dict[str, int]
+    schedule: Schedule
+    compiled: Compiled
+    folder: tempfile.TemporaryDirectory[str]
+    check: RunSpec
+    timed: RunSpec
+    ctas: tuple[int, ...]
+    expected: dict[str, Array]
+
+
+def measure(
+    configurations: Iterable[Configuration], child: Child, *, workers: int = 4
+) -> Iterator[tuple[Row, dict[str, Any]]]:
+    """A row and the GPU's facts for each configuration, in order; failures are rows too."""
+    with ThreadPoolExecutor(workers) as pool:
+        waiting = iter(configurations)
+        queue: deque[tuple[Configuration, Future[_Ready]]] = deque()
+        while True:
+            while len(queue) < AHEAD and (c := next(waiting, None)) is not None:
+                queue.append((c, pool.submit(_prepare, c)))
+            if not queue:
+                return
+            configuration, future = queue.popleft()
+            try:
+                ready = future.result()
+                with ready.folder:
+                    yield _run(ready, child)
+            except Exception as error:  # one bad row must not cost the others
+                row = _head(configuration, configuration.params)
+                row["error"] = " ".join(f"{type(error).__name__}: {error}".split())[:500]
+                yield row, {}
+
+
+def _prepare(c: Configuration) -> _Ready:
+    from asyncsim.evaluate import make_inputs
+
+    scenario = find_scenario(c.scenario)
+    schedule = scenario.build(c.params)
+    compiled = compile_schedule(schedule)
+    folder = tempfile.TemporaryDirectory(prefix="asyncsim-")
+    inputs = {p: make_inputs(schedule, purpose=p) for p in ("verify", "timing")}  # type: ignore[arg-type]
+    specs = {}
+    for purpose, launches, warmups in (("verify", 1, 0), ("timing", LAUNCHES, WARMUPS)):
+        sub = Path(folder.name) / purpose
+        sub.mkdir()
+        specs[purpose] = make_spec(
+            schedule,
+            compiled,
+            inputs[purpose],
+            sub,
+            launches=launches,
+            warmups=warmups,
+            l2=c.l2,
+            read_outputs=purpose == "verify",
+        )
+    ctas = chosen_ctas(schedule, VERIFY_CTAS)
+    return _Ready(
+        configuration=c,
+        params={**scenario.params, **c.params},
+        schedule=schedule,
+        compiled=compiled,
+        folder=folder,
+        check=specs["verify"],
+        timed=specs["timing"],
+        ctas=ctas,
+        expected=expected_outputs(schedule, inputs["verify"], ctas),
+    )
+
+
+def _run(ready: _Ready, child: Child) -> tuple[Row, dict[str, Any]]:
+    s = ready.schedule
+    row = _head(ready.configuration, ready.params)
+    checked = child.run(ready.check)
+    stopped = diagnose(s, checked.report)
+    if stopped is None:
+        outputs = {
+            t.name: read_output(t, ready.check.tensors[t.name].output)
+            for t in s.of_kind(GlobalTensor)
+            if t.output
+        }
+        verification = compare_outputs(s, ready.expected, outputs, ready.ctas)
+        row["verified"] = verification.ok
+        row["verification"] = str(verification)
+        timed = child.run(ready.timed)
+        stopped = diagnose(s, timed.report)
+    if stopped is not None:
+        row["error"] = str(stopped)
+        return row, checked.gpu
+    t = timing_of(timed, ctas=s.ctas, l2=ready.configuration.l2)
+    row.update(
+        cycles=round(t.cycles, 1),
+        cycles_p10=round(t.cycles_p10, 1),
+        cycles_p90=round(t.cycles_p90, 1),
+        time_us=round(t.time_us, 3),
+        clock_mhz=round(t.clock_mhz, 1),
+        n=t.n,
+        registers=ready.compiled.resources.registers,
+        cubin=ready.compiled.sha256[:16],
+    )
+    return row, timed.gpu
+
+
+def _head(c: Configuration, params: dict[str, int]) -> Row:
+    return {"scenario": c.scenario, "params": dict(params), "l2": c.l2}
+
+
+def measure_twins(child: Child, names: Iterable[str]) -> list[Row]:
+    """Every twin that may be launched, guarded: what the GPU shows of the bug."""
+    rows: list[Row] = []
+    for name in names:
+        scenario = find_scenario(name)
+        for twin in scenario.twins:
+            row: Row = {"scenario": name, "twin": twin.name, "rule": twin.rule.name}
+            rows.append(row)
+            if not twin.launch:
+                row["shown"] = "not launched"
+                continue
+            try:
+                schedule = scenario.build(_small(name), twin.name)
+                r = run_schedule(schedule, child=child, launches=0, broken=True)
+            except Exception as error:
+                row["shown"] = " ".join(f"{type(error).__name__}: {error}".split())[:300]
+                continue
+            row["shown"] = str(r.diagnosis or r.verification)
+            row["advisories"] = list(r.compiled.resources.advisories)
+    return rows
+
+
+def _small(name: str) -> dict[str, int]:
+    return {"m": 256, "n": 256, "k": 1024} if name == "ws_gemm" else {"ctas": 8, "tiles": 24}
+
+
+def cublas_rows() -> list[Row]:
+    command = [sys.executable, "-m", "asyncsim.hw.reference", *map(str, REFERENCE_SIZES)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    if done.returncode:
+        return [{"error": done.stderr.strip().splitlines()[-1][:300]}]
+    rows: list[Row] = json.loads(done.stdout.strip().splitlines()[-1])
+    return rows
+
+
+def commit_id() -> str:
+    """The commit of the working tree, "" outside one."""
+    command = ["git", "rev-parse", "--short=12", "HEAD"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
+    except OSError:
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""
+
+
+def document_text(document: dict[str, Any]) -> str:
+    """JSON with one row on each line, so that a diff is readable."""
+    parts = []
+    for key, value in document.items():
+        if isinstance(value, list):
+            rows = ",\n".join(json.dumps(row) for row in value)
+            parts.append(f'"{key}": [\n{rows}\n]')
+        else:
+            parts.append(f'"{key}": {json.dumps(value)}')
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def main(argv: list[str] | None = None) -> int:
+    """0: all rows measured and verified; 1: some failed."""
+    parser = argparse.ArgumentParser(prog="python -m asyncsim.hw.measure", description=__doc__)
+    parser.add_argument("--out", required=True, type=Path)
+    parser.add_argument("--set", default="slice", choices=sorted(SETS))
+    parser.add_argument("--reference", action="store_true", help="cuBLAS in the same run")
+    parser.add_argument("--twins", action="store_true", help="guarded runs of the broken twins")
+    args = parser.parse_args(argv)
+    begin = time.monotonic()
+    rows: list[Row] = []
+    document: dict[str, Any] = {"schema": 1, "provenance": {}, "rows": rows}
+    with Child() as child:
+        for row, gpu in measure(SETS[args.set], child):
+            if gpu and not document["provenance"]:
+                document["provenance"] = {**gpu, "nvrtc": nvrtc_version(), "commit": commit_id()}
+            rows.append(row)
+            args.out.write_text(document_text(document), encoding="utf-8")
+            print(f"{time.monotonic() - begin:6.1f} s {_line(row)}", flush=True)
+        if args.twins:
+            names = dict.fromkeys(c.scenario for c in SETS[args.set])
+            document["twins"] = measure_twins(child, names)
+            for row in document["twins"]:
+                print(row["scenario"], row["twin"], row["rule"], "->", row["shown"], flush=True)
+    if args.reference:
+        document["reference"] = cublas_rows()
+        for row in document["reference"]:
+            print("cublas", row, flush=True)
+    args.out.write_text(document_text(document), encoding="utf-8")
+    failed = [r for r in rows if "error" in r or not r.get("verified")]
+    print(f"{len(rows)} rows, {len(failed)} failed, {time.monotonic() - begin:.1f} s")
+    return 1 if failed else 0
+
+
+def _line(row: Row) -> str:
+    if "error" in row:
+        return f"{row['scenario']} {row['params']} FAILED {row['error']}"
+    p = row["params"]
+    flops = 2e-6 * p["m"] * p["n"] * p["k"] / row["time_us"] if "m" in p else 0.0
+    spread = (row["cycles_p90"] - row["cycles_p10"]) / row["cycles"] * 100
+    shown = " ".join(f"{n}={v}" for n, v in p.items())
+    return (
+        f"{row['scenario']} {shown} {row['l2']}: {row['cycles']:.0f} cycles +-{spread:.1f}% "
+        f"{row['time_us']:.2f} us {row['clock_mhz']:.0f} MHz {flops:.0f} TFLOP/s "
+        f"{'ok' if row['verified'] else row['verification']}"
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
