@@ -154,7 +154,7 @@ def _as_scenario(value: Any, path: str, name: str) -> Scenario:
         )
     if not callable(value):
         raise UsageError(
-            f"{path}:{name} is a {type(value).__name__}; name a scenario, a function that returns "
+            f"{path}:{name} is of type {type(value).__name__}; name a scenario, a function that returns "
             "a Schedule, or a Schedule"
         )
     return scenario(summary=_summary(value), archs=())(value)

@@ -63,7 +63,7 @@ def load_subject(args: Namespace) -> Subject:
         finding = as_finding(error)
     if schedule is not None and not isinstance(schedule, Schedule):
         raise UsageError(
-            f"{args.scenario} returned a {type(schedule).__name__}, not a Schedule; end it with "
+            f"{args.scenario} returned {type(schedule).__name__}, not a Schedule; end it with "
             "`return k.finish()`"
         )
     return Subject(

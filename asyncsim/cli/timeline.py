@@ -9,15 +9,18 @@ from asyncsim.trace import Trace
 
 
 def show_traces(traces: Sequence[Trace], *, timeline: bool, path: str | None) -> None:
-    """Print the traces as text and write them to one file, as asked."""
-    if timeline and traces:
+    """Draw the predicted trace (and the measured one under it) and write both to one file."""
+    if not traces:
+        if timeline or path:
+            note("no timeline: there is no prediction")
+        return
+    if timeline:
         from asyncsim.trace.text import draw_timeline
 
-        emit("\n" + "\n\n".join(draw_timeline(t, width=WIDTH) for t in traces))
-    if path and traces:
+        other = traces[1] if len(traces) > 1 else None
+        emit("\n" + draw_timeline(traces[0], width=WIDTH, other=other))
+    if path:
         from asyncsim.trace.perfetto import pftrace_bytes
 
-        write_whole(path, pftrace_bytes(list(traces)))
+        write_whole(path, pftrace_bytes(traces))
         note(f"wrote {path}; open it at https://ui.perfetto.dev")
-    if (timeline or path) and not traces:
-        note("no timeline: there is no prediction")

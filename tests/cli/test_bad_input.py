@@ -1,0 +1,105 @@
+"""Bad input: one line with what, where and how to fix; the right exit code; no traceback."""
+
+from __future__ import annotations
+
+import pytest
+
+SMEM = "655936 bytes of shared memory, a CTA may have 232448"
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        (
+            "chek tma_ring",
+            "unknown command 'chek'; did you mean 'check'? "
+            "commands: list, show, check, predict, render, run, compare",
+        ),
+        (
+            "check tma_rings",
+            "unknown scenario 'tma_rings'; did you mean 'tma_ring'? "
+            "known: cp_async_multistage, tma_ring, ws_gemm; or give the path of a .py file",
+        ),
+        (
+            "check tma_ring --tile-bites 16",
+            "scenario 'tma_ring' has no parameter 'tile_bites'; did you mean 'tile_bytes'? "
+            "it has stages, tiles, tile_bytes, consumers, ffma, ctas",
+        ),
+        (
+            "check tma_ring -p depth=4",
+            "scenario 'tma_ring' has no parameter 'depth'; "
+            "it has stages, tiles, tile_bytes, consumers, ffma, ctas",
+        ),
+        (
+            "check ws_gemm --twin release_inflight",
+            "scenario 'ws_gemm' has no twin 'release_inflight'; did you mean 'release_in_flight'? "
+            "it has release_in_flight, no_wgmma_wait, no_final_wait, no_wgmma_fence, "
+            "expect_a_only, swapped_k",
+        ),
+        (
+            "predict tma_ring --machine h20",
+            "unknown machine 'h20': did you mean 'h200'? known machines: h200; "
+            "or give the path of a .toml file",
+        ),
+        ("check tma_ring -p stages", "-p stages: write -p NAME=VALUE, for example -p stages=4"),
+        ("check tma_ring -p =4", "-p =4: write -p NAME=VALUE, for example -p stages=4"),
+        (
+            "check tma_ring -p stages=4.5",
+            "parameter stages = '4.5' is not an integer; write stages=4",
+        ),
+        (
+            "check tma_ring --stages four",
+            "parameter stages = 'four' is not an integer; write stages=4",
+        ),
+        (
+            "predict tma_ring --jsn",
+            "unknown option --jsn; did you mean '--json'? a parameter takes a value: --jsn 4",
+        ),
+        (
+            "predict --trce out.pftrace tma_ring",
+            "unknown option --trce; did you mean '--trace'? a parameter takes a value: --trce 4",
+        ),
+        (
+            "predict",
+            "the following arguments are required: SCENARIO; see `asyncsim predict --help`",
+        ),
+        (
+            "predict tma_ring --l2 hot",
+            "argument --l2: invalid choice: 'hot' (choose from 'cold', 'warm'); "
+            "see `asyncsim predict --help`",
+        ),
+        (
+            "render ws_gemm --arch sm_100a",
+            "ws_gemm is written for sm_90a, not for sm_100a; choose another --arch",
+        ),
+    ],
+)
+def test_usage(cli, argv: str, text: str) -> None:  # type: ignore[no-untyped-def]
+    done = cli(*argv.split())
+    assert (done.code, done.out, done.err) == (2, "", f"asyncsim: {text}\n")
+
+
+@pytest.mark.parametrize("command", ["show", "check", "predict", "render"])
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        ("tma_ring --stages 0", "stages = 0; a ring has at least 1 stage"),
+        (
+            "tma_ring --tile-bytes 100",
+            "tile_bytes = 100; a bulk copy moves a multiple of 16 bytes, at least 16",
+        ),
+        ("tma_ring --tiles -1", "tiles = -1; give 0 or more"),
+        ("tma_ring --ctas 0", "grid (0, 1, 1) has no CTAs; give at least 1 per dimension"),
+        ("tma_ring --consumers 40", "41 warps are 1312 threads; at most 1024 (32 warps)"),
+        ("ws_gemm --m 100", "m = 100; give a multiple of 128"),
+        (
+            "cp_async_multistage --stages 1",
+            "stages = 1; wait_group(stages - 2) needs at least 2 stages",
+        ),
+    ],
+)
+def test_parameters_that_make_no_schedule(cli, command: str, argv: str, text: str) -> None:  # type: ignore[no-untyped-def]
+    done = cli(command, *argv.split())
+    assert (done.code, done.out) == (2, "")
+    assert done.err.endswith(f": {text}\n") and done.err.count("\n") == 1
+    assert done.err.startswith(f"asyncsim: {argv.split()[0]}.py:"), "the line that refused it"

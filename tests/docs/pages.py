@@ -1,0 +1,111 @@
+"""The pages of the documentation and the code blocks in them.
+
+Blocks marked ``python`` run in order, in one namespace a page. Blocks marked ``console`` hold
+``$ asyncsim ...`` lines and what they print (stderr too; ``[exit code N]`` when it is not 0).
+``console numbers`` is the same with numbers free to differ: predictions move when machine files do.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from asyncsim.cli.main import main
+
+ROOT = Path(__file__).parents[2]
+FENCE = re.compile(r"^```(\w+)?(?: (\w+))?$")
+NUMBER = re.compile(r"\d[\d,.]*")
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block: ``line`` is that of its first line, counted from 1."""
+
+    page: Path
+    language: str
+    mark: str
+    line: int
+    lines: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return f"{self.page.relative_to(ROOT)}:{self.line}"
+
+
+def pages() -> list[Path]:
+    """README and every page below docs/."""
+    return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def blocks(page: Path, language: str) -> Iterator[Block]:
+    """The fenced blocks of one language."""
+    inside: list[str] | None = None
+    kind, mark, start = "", "", 0
+    for number, line in enumerate(page.read_text(encoding="utf-8").splitlines(), start=1):
+        fence = FENCE.match(line)
+        if inside is None:
+            if fence:
+                inside, kind, mark, start = [], fence[1] or "", fence[2] or "", number + 1
+        elif line == "```":
+            if kind == language:
+                yield Block(page, kind, mark, start, tuple(inside))
+            inside = None
+        else:
+            inside.append(line)
+    assert inside is None, f"{page}: the fence at line {start - 1} is not closed"
+
+
+def run_python(block: Block, namespace: dict[str, object]) -> None:
+    """Run a block so that tracebacks and source places name the page and its line."""
+    source = "\n" * (block.line - 1) + "\n".join(block.lines) + "\n"
+    exec(compile(source, str(block.page), "exec"), namespace)
+
+
+def run_console(block: Block) -> list[str]:
+    """The block as it ought to be: its commands, each followed by what it prints now."""
+    out: list[str] = []
+    for line in block.lines:
+        if line.startswith("$ "):
+            out += [line, *run_command(line[2:])]
+    return out
+
+
+def run_command(command: str) -> list[str]:
+    """The lines that an ``asyncsim`` command prints, run in the root of the repository."""
+    words = shlex.split(command)
+    assert words[0] == "asyncsim", f"only asyncsim commands can be run: {command}"
+    text = io.StringIO()
+    with (
+        contextlib.chdir(ROOT),
+        contextlib.redirect_stdout(text),
+        contextlib.redirect_stderr(text),
+    ):
+        code = main(words[1:])
+    lines = [line.replace(f"{ROOT}{os.sep}", "") for line in text.getvalue().splitlines()]
+    return [*lines, f"[exit code {code}]"] if code else lines
+
+
+def comparable(lines: list[str] | tuple[str, ...], *, mark: str) -> list[str]:
+    """Lines as they are compared: under ``numbers``, all numbers are equal, and so are blanks."""
+    if mark != "numbers":
+        return [line.rstrip() for line in lines]
+    return [" ".join(re.sub(r"[-= ]+", " ", NUMBER.sub("#", line)).split()) for line in lines]
+
+
+def update(page: Path) -> bool:
+    """Rewrite the console blocks of a page with what their commands print; True if it changed."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    before = list(lines)
+    for block in reversed(list(blocks(page, "console"))):
+        now = run_console(block)
+        if comparable(now, mark=block.mark) != comparable(block.lines, mark=block.mark):
+            lines[block.line - 1 : block.line - 1 + len(block.lines)] = now
+    if lines != before:
+        page.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return lines != before
