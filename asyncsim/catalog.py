@@ -154,8 +154,8 @@ def _as_scenario(value: Any, path: str, name: str) -> Scenario:
         )
     if not callable(value):
         raise UsageError(
-            f"{path}:{name} is of type {type(value).__name__}; name a scenario, a function that returns "
-            "a Schedule, or a Schedule"
+            f"{path}:{name} is of type {type(value).__name__}; name a scenario, a Schedule, "
+            "or a function that returns one"
         )
     return scenario(summary=_summary(value), archs=())(value)
 

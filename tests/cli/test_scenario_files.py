@@ -118,7 +118,7 @@ def test_exceptions_are_one_line_with_their_place(cli, write, text: str, error: 
         (
             "x = 1\n",
             ":x",
-            "PATH:x is of type int; name a scenario, a function that returns a Schedule, or a Schedule",
+            "PATH:x is of type int; name a scenario, a Schedule, or a function that returns one",
         ),
     ],
 )
@@ -198,10 +198,10 @@ def test_a_kernel_value_as_a_python_condition(cli, write) -> None:  # type: igno
 
 
 def test_a_loop_that_swallows_everything_is_stopped_too(write) -> None:  # type: ignore[no-untyped-def]
-    path = write("while True:\n    try:\n        pass\n    except:\n        pass\n")
+    path = write("while 1:\n    try:\n        while 1: pass\n    except: pass\n")
     script = (
         "import asyncsim.cli.guard as g, asyncsim.cli.main as m; g.TRACE_LIMIT_S = 0.1; "
-        f"m.main(['check', {path!r}])"
+        f"raise SystemExit(m.main(['check', {path!r}]))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
