@@ -1,0 +1,95 @@
+"""Each op against the architectures that the schedule declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import assert_never
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import GroupKind, Op
+from asyncsim.ir.schedule import Schedule
+
+AMPERE = ("sm_80", "sm_86", "sm_87", "sm_89")
+HOPPER = ("sm_90", "sm_90a")
+BLACKWELL = ("sm_100", "sm_100a", "sm_103", "sm_103a", "sm_120", "sm_120a")
+ARCHS = AMPERE + HOPPER + BLACKWELL
+
+
+class Needs(Enum):
+    """The architectures that have an instruction (PTX ISA, target notes)."""
+
+    ANY = ARCHS
+    HOPPER_ON = HOPPER + BLACKWELL
+    SM_90A = ("sm_90a",)
+
+
+def needs(op: Op) -> Needs:
+    """Which architectures can execute an op."""
+    match op:
+        case (
+            ops.MbarrierInit()
+            | ops.MbarrierInval()
+            | ops.CpAsync()
+            | ops.BarSync()
+            | ops.BarArrive()
+            | ops.BarWarpSync()
+            | ops.LdGlobal()
+            | ops.StGlobal()
+            | ops.LdShared()
+            | ops.StShared()
+            | ops.Compute()
+        ):
+            return Needs.ANY
+        case ops.MbarrierArrive(count=count):
+            return Needs.ANY if count == 1 else Needs.HOPPER_ON
+        case (
+            ops.MbarrierExpectTx()
+            | ops.MbarrierArriveExpectTx()
+            | ops.MbarrierWait()
+            | ops.TmaLoad()
+            | ops.TmaStore()
+            | ops.FenceMbarrierInit()
+            | ops.FenceProxyAsync()
+        ):
+            return Needs.HOPPER_ON
+        case ops.CommitGroup(kind=kind) | ops.WaitGroup(kind=kind):
+            return _GROUPS[kind]
+        case ops.WgmmaFence() | ops.WgmmaMmaAsync():
+            return Needs.SM_90A
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+_GROUPS = {
+    GroupKind.CP_ASYNC: Needs.ANY,
+    GroupKind.BULK: Needs.HOPPER_ON,
+    GroupKind.WGMMA: Needs.SM_90A,
+}
+
+
+def _known(s: Schedule) -> Iterator[ScheduleError]:
+    if not s.archs:
+        yield ScheduleError("no architecture is declared", fix='e.g. archs=("sm_90a",)')
+    for arch in s.archs:
+        if arch not in ARCHS:
+            yield ScheduleError(
+                f"unknown architecture {arch!r}", fix=f"use one of {', '.join(ARCHS)}"
+            )
+
+
+def _has_instructions(s: Schedule) -> Iterator[ScheduleError]:
+    for op in s.ops():
+        have = needs(op).value
+        lacking = [arch for arch in s.archs if arch not in have]
+        if lacking:
+            yield ScheduleError(
+                f"{type(op).__name__} does not exist on {', '.join(lacking)}, which the schedule "
+                "declares",
+                fix=f"declare archs among {', '.join(have)}",
+                loc=op.loc,
+            )
+
+
+CHECKS = (_known, _has_instructions)

@@ -1,0 +1,136 @@
+"""Tiles, fragments and plain accesses: shapes, bounds, types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+from typing import TypeVar
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import Fragment, SmemTile, Swizzle
+from asyncsim.ir.expr import Const
+from asyncsim.ir.op import FragmentRef, GlobalView, OpBase, SmemView
+from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.validate.views import leaves
+from asyncsim.memory.swizzle import REPEAT_BYTES
+from asyncsim.rules import Rule
+
+MAX_REGISTERS = 255
+
+T = TypeVar("T")
+
+
+def _tile_alignment(s: Schedule) -> Iterator[ScheduleError]:
+    for tile in s.of_kind(SmemTile):
+        repeat = REPEAT_BYTES[tile.swizzle]
+        if tile.align < 1 or tile.align % repeat or tile.align & (tile.align - 1):
+            yield ScheduleError(
+                f"tile {tile.name!r} is aligned to {tile.align} bytes, its swizzle repeats every "
+                f"{repeat}",
+                fix=f"align it to a power of two, at least {repeat}",
+                loc=tile.loc,
+                rule=Rule.ALIGNMENT,
+            )
+        row = tile.shape[-1] * tile.dtype.bytes
+        if tile.swizzle is not Swizzle.NONE and row != tile.swizzle.value:
+            yield ScheduleError(
+                f"tile {tile.name!r} has rows of {row} bytes under a {tile.swizzle.value}-byte "
+                "swizzle",
+                fix="make a row exactly as long as the swizzle",
+                loc=tile.loc,
+                rule=Rule.ALIGNMENT,
+            )
+
+
+def _fragments(s: Schedule) -> Iterator[ScheduleError]:
+    for f in s.of_kind(Fragment):
+        if not 1 <= f.registers <= MAX_REGISTERS:
+            yield ScheduleError(
+                f"fragment {f.name!r} has {f.registers} registers",
+                fix=f"a thread has 1 to {MAX_REGISTERS}",
+                loc=f.loc,
+            )
+    for op in s.ops():
+        for ref in _parts(op, FragmentRef):
+            have = s.fragment(ref.name).registers
+            if ref.count < 1 or ref.first < 0 or ref.first + ref.count > have:
+                yield ScheduleError(
+                    f"registers {ref.first}..{ref.first + ref.count - 1} of fragment "
+                    f"{ref.name!r}, which has {have}",
+                    fix=f"stay in 0..{have - 1}",
+                    loc=op.loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                )
+
+
+def _views(s: Schedule) -> Iterator[ScheduleError]:
+    """Views that leave their tile whatever the variables are; boxes of plain accesses too."""
+    for op in s.ops():
+        for view in _parts(op, SmemView):
+            tile = s.tile(view.tile)
+            outside = leaves(view.start, view.shape, tile.shape)
+            bad_stage = isinstance(view.stage, Const) and not 0 <= view.stage.value < tile.stages
+            if outside is not None or bad_stage:
+                what = f"stage {view.stage.value}" if bad_stage else f"dimension {outside}"  # type: ignore[union-attr]
+                yield ScheduleError(
+                    f"{type(op).__name__}: a view of tile {view.tile!r} leaves it in {what}",
+                    fix=f"stages 0..{tile.stages - 1}, shape {tile.shape}",
+                    loc=op.loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                )
+        if isinstance(op, ops.TmaLoad | ops.TmaStore):
+            continue  # a box of a tensor map may hang over: it is filled or clipped
+        if isinstance(op, ops.CpAsync) and op.src_bytes is not None:
+            continue  # what src_bytes leaves out may lie outside
+        for box in _parts(op, GlobalView):
+            shape = s.tensor(box.tensor).shape
+            if (d := leaves(box.start, box.shape, shape)) is not None:
+                yield ScheduleError(
+                    f"{type(op).__name__}: a box of {box.tensor!r} leaves it in dimension {d}",
+                    fix=f"its shape is {shape}",
+                    loc=op.loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                )
+
+
+def _moves(s: Schedule) -> Iterator[ScheduleError]:
+    """ld and st move the bits of as many elements as registers."""
+    for op in s.ops():
+        view: GlobalView | SmemView
+        match op:
+            case ops.LdGlobal(dst=ref, src=box):
+                view, dtype = box, s.tensor(box.tensor).dtype
+            case ops.StGlobal(dst=box, src=ref):
+                view, dtype = box, s.tensor(box.tensor).dtype
+            case ops.LdShared(dst=ref, src=tile_view):
+                view, dtype = tile_view, s.tile(tile_view.tile).dtype
+            case ops.StShared(dst=tile_view, src=ref):
+                view, dtype = tile_view, s.tile(tile_view.tile).dtype
+            case _:
+                continue
+        have = s.fragment(ref.name).dtype
+        if prod(view.shape) != ref.count:
+            yield ScheduleError(
+                f"{type(op).__name__} of {prod(view.shape)} elements and {ref.count} registers",
+                fix="a lane moves one element a register",
+                loc=op.loc,
+            )
+        if have is not dtype:
+            yield ScheduleError(
+                f"{type(op).__name__} of {dtype.value} elements and {have.value} registers",
+                fix="ld and st move bits: convert in a compute, or give both the same type",
+                loc=op.loc,
+            )
+
+
+def _parts(op: OpBase, kind: type[T]) -> Iterator[T]:
+    """The operands of one kind; what a view expects to find is no access."""
+    for name in type(op).__dataclass_fields__:
+        value = getattr(op, name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, kind):
+                yield item
+
+
+CHECKS = (_tile_alignment, _fragments, _views, _moves)

@@ -1,0 +1,148 @@
+"""Statements and expressions that every reader can take: bounded depth, lanes that agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.ir.expr import Binary, Expr, Unary, is_lane_varying
+from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, SmemView
+from asyncsim.ir.schedule import Schedule, statements
+from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
+
+# The op stream is the text of a Python generator, whose compiler has limits of its own: 20 nested
+# loops, 100 levels of indentation, 200 nested parentheses.
+MAX_LOOP_DEPTH = 16
+MAX_BLOCK_DEPTH = 64
+MAX_EXPR_DEPTH = 64
+
+
+def _depth(s: Schedule) -> Iterator[ScheduleError]:
+    stack: list[tuple[Stmt, int, int]] = [(statement, 0, 0) for statement in reversed(s.body)]
+    while stack:
+        statement, loops, blocks = stack.pop()
+        inner: tuple[Stmt, ...] = ()
+        match statement:
+            case For(body=body):
+                loops, inner = loops + 1, body
+            case When(body=body, orelse=orelse):
+                inner = body + orelse
+            case Elect(body=body):
+                inner = body
+            case Specialize(roles=roles):
+                inner = tuple(s for role in roles for s in role.body)
+            case _:
+                continue
+        for depth, limit, what in (
+            (loops, MAX_LOOP_DEPTH, "loops"),
+            (blocks + 1, MAX_BLOCK_DEPTH, "blocks"),
+        ):
+            if depth > limit:
+                yield ScheduleError(
+                    f"{depth} {what} inside each other",
+                    fix=f"nest at most {limit}",
+                    loc=statement.loc,
+                )
+                return
+        stack += [(child, loops, blocks + 1) for child in reversed(inner)]
+
+
+def _expression_depth(s: Schedule) -> Iterator[ScheduleError]:
+    for statement in statements(s.body):
+        for expr in _expressions(statement):
+            if _levels(expr) > MAX_EXPR_DEPTH:
+                yield ScheduleError(
+                    f"an expression of more than {MAX_EXPR_DEPTH} levels",
+                    fix="keep a part of it in k.var",
+                    loc=getattr(statement, "loc", None),
+                )
+
+
+def _lanes_agree(s: Schedule) -> Iterator[ScheduleError]:
+    """Only starts of views, and the source bytes of cp.async, may differ from lane to lane."""
+    for op in s.ops():
+        for name in type(op).__dataclass_fields__:
+            if isinstance(op, ops.CpAsync) and name == "src_bytes":
+                continue
+            for expr in _uniform_parts(getattr(op, name)):
+                if is_lane_varying(expr):
+                    yield ScheduleError(
+                        f"{type(op).__name__}: this operand differs from lane to lane",
+                        fix="lanes may differ in where they access, not in stages, counts, "
+                        "parities, bytes and integers of a compute",
+                        loc=op.loc,
+                    )
+        if isinstance(op, ops.Compute):
+            views = [o for o in op.operands if isinstance(o, SmemView)]
+        elif isinstance(op, ops.WgmmaMmaAsync):
+            views = [op.a, op.b]
+        else:
+            continue
+        if any(is_lane_varying(e) for view in views for e in view.start):
+            yield ScheduleError(
+                f"{type(op).__name__}: a shared-memory operand starts elsewhere in each lane",
+                fix="pass one view for the warp; a compute body can index it by lane",
+                loc=op.loc,
+            )
+
+
+def _uniform_parts(value: object) -> Iterator[Expr]:
+    match value:
+        case MbarrierRef(stage=stage) | SmemView(stage=stage):
+            yield stage
+        case GlobalView():
+            return
+        case tuple():
+            for item in value:
+                yield from _uniform_parts(item)
+        case _ if isinstance(value, Expr):
+            yield value
+
+
+def _expressions(statement: Stmt) -> Iterator[Expr]:
+    match statement:
+        case For(trip_count=expr) | When(condition=expr) | Set(value=expr):
+            yield expr
+        case OpBase():
+            for name in type(statement).__dataclass_fields__:
+                yield from _operand_expressions(getattr(statement, name))
+        case _:
+            return
+
+
+def _operand_expressions(value: object) -> Iterator[Expr]:
+    match value:
+        case SmemView(start=start, expects=expects):
+            yield from start
+            yield from _operand_expressions(expects)
+        case GlobalView(start=start):
+            yield from start
+        case tuple():
+            for item in value:
+                yield from _operand_expressions(item)
+        case _:
+            pass
+    yield from _uniform_parts(value)
+
+
+def _levels(expr: Expr) -> int:
+    """Depth of the tree; stops counting well past the limit, and never recurses."""
+    deepest, level = 0, [expr]
+    while level and deepest <= MAX_EXPR_DEPTH:
+        deepest += 1
+        below: list[Expr] = []
+        for node in level:
+            match node:
+                case Unary(_, operand):
+                    below.append(operand)
+                case Binary(_, lhs, rhs):
+                    below += (lhs, rhs)
+                case _:
+                    pass
+        # Shared subtrees are walked once.
+        level = list({id(node): node for node in below}.values())
+    return deepest
+
+
+CHECKS = (_depth, _expression_depth, _lanes_agree)

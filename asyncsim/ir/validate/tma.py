@@ -1,0 +1,127 @@
+"""Tensor maps and tensor copies: what fails at launch or gives wrong data in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import GlobalTensor, OobFill, SmemTile, Swizzle, TensorMap
+from asyncsim.ir.dtype import DType
+from asyncsim.ir.op import SmemView
+from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.validate.views import is_contiguous, smem_address
+from asyncsim.memory.swizzle import REPEAT_BYTES
+from asyncsim.rules import Rule
+
+MAX_RANK = 5
+MAX_BOX = 256
+MAX_EXTENT = 1 << 32
+MAX_STRIDE_BYTES = 1 << 40
+MAX_ELEMENT_STRIDE = 8
+DESTINATION_ALIGN = 128
+_INTEGERS = frozenset({DType.I8, DType.U8, DType.I32, DType.U32})
+
+
+def _tensor_maps(s: Schedule) -> Iterator[ScheduleError]:
+    for m in s.of_kind(TensorMap):
+        for what, fix in _map_faults(m, s.tensor(m.tensor)):
+            yield ScheduleError(
+                f"tensor map {m.name!r}: {what}", fix=fix, loc=m.loc, rule=Rule.TENSOR_MAP
+            )
+
+
+def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
+    """The constraints of cuTensorMapEncodeTiled, as (what, how to fix)."""
+    if len(m.box) != len(t.shape):
+        yield f"box of {len(m.box)} dimensions, tensor of {len(t.shape)}", "make them equal"
+        return
+    if not 1 <= len(m.box) <= MAX_RANK:
+        yield f"rank {len(m.box)}", f"a map has 1 to {MAX_RANK} dimensions"
+    if t.strides[-1] != 1:
+        yield f"inner stride {t.strides[-1]}", "the innermost dimension must be contiguous"
+    for stride in t.strides[:-1]:
+        size = stride * t.dtype.bytes
+        if size % 16:
+            yield f"stride of {size} bytes", "strides are multiples of 16 bytes"
+        if not 0 < size < MAX_STRIDE_BYTES:
+            yield f"stride of {size} bytes", "strides are positive and below 2^40 bytes"
+    if max(t.shape) > MAX_EXTENT:
+        yield f"tensor of shape {t.shape}", "each extent is at most 2^32"
+    if max(m.box) > MAX_BOX:
+        yield f"box {m.box}", f"each extent is at most {MAX_BOX}"
+    inner = m.box[-1] * t.dtype.bytes
+    if inner % 16:
+        yield f"inner extent of {inner} bytes", "it must be a multiple of 16 bytes"
+    if m.swizzle is not Swizzle.NONE and inner > m.swizzle.value:
+        yield (
+            f"inner extent of {inner} bytes over the {m.swizzle.value}-byte swizzle",
+            "split the box or widen the swizzle",
+        )
+    if any(not 1 <= step <= MAX_ELEMENT_STRIDE for step in m.element_strides):
+        yield f"element strides {m.element_strides}", f"each is 1 to {MAX_ELEMENT_STRIDE}"
+    if m.oob_fill is OobFill.NAN and t.dtype in _INTEGERS:
+        yield f"NaN fill for {t.dtype.value}", "integers can be filled with zero only"
+    if m.l2_promotion_bytes not in (0, 64, 128, 256):
+        yield f"L2 promotion of {m.l2_promotion_bytes} bytes", "use 0, 64, 128 or 256"
+
+
+def _operands(s: Schedule) -> Iterator[ScheduleError]:
+    for op, view in _copies(s):
+        tile, m = s.tile(view.tile), s.tensor_map(op.tensor_map)
+        t = s.tensor(m.tensor)
+        if view.shape != m.box or tile.dtype is not t.dtype:
+            yield ScheduleError(
+                f"{view.tile} view of shape {view.shape} {tile.dtype.value}, map {m.name!r} has a "
+                f"box of {m.box} {t.dtype.value}",
+                fix="make view and box equal",
+                loc=op.loc,
+                rule=Rule.TENSOR_MAP,
+            )
+        if tile.swizzle is not m.swizzle:
+            yield ScheduleError(
+                f"tile {tile.name!r} has swizzle {tile.swizzle.value}, map {m.name!r} "
+                f"{m.swizzle.value}",
+                fix="give both the same swizzle",
+                loc=op.loc,
+                rule=Rule.TENSOR_MAP,
+            )
+
+
+def _shared_boxes(s: Schedule) -> Iterator[ScheduleError]:
+    """The box is dense in shared memory and starts where the swizzle pattern does."""
+    for op, view in _copies(s):
+        tile = s.tile(view.tile)
+        if len(view.shape) != len(tile.shape) or not is_contiguous(view.shape, tile.shape):
+            yield ScheduleError(
+                f"box of {view.shape} inside tile {tile.name!r} of {tile.shape}: a tensor copy "
+                "writes it without gaps",
+                fix="give it whole rows of the tile, or a tile of its own",
+                loc=op.loc,
+                rule=Rule.TENSOR_MAP,
+            )
+            continue
+        align = _required_alignment(tile)
+        if smem_address(view, tile).never_multiple_of(align):
+            yield ScheduleError(
+                f"a tensor copy at an address in tile {tile.name!r} that is never a multiple of "
+                f"{align} bytes",
+                fix=f"start at a row whose offset is a multiple of {align} bytes",
+                loc=op.loc,
+                rule=Rule.ALIGNMENT,
+            )
+
+
+def _required_alignment(tile: SmemTile) -> int:
+    return max(DESTINATION_ALIGN, REPEAT_BYTES[tile.swizzle])
+
+
+def _copies(s: Schedule) -> Iterator[tuple[ops.TmaLoad | ops.TmaStore, SmemView]]:
+    for op in s.ops():
+        if isinstance(op, ops.TmaLoad):
+            yield op, op.dst
+        elif isinstance(op, ops.TmaStore):
+            yield op, op.src
+
+
+CHECKS = (_tensor_maps, _operands, _shared_boxes)

@@ -1,0 +1,113 @@
+"""wgmma: warpgroups, shapes and types, descriptors of its shared operands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import FragmentLayout, Swizzle
+from asyncsim.ir.dtype import DType
+from asyncsim.ir.op import OpBase, Scope
+from asyncsim.ir.schedule import Schedule, statements
+from asyncsim.ir.stmt import Specialize
+from asyncsim.ir.validate.views import byte_address
+from asyncsim.rules import Rule
+
+K_BYTES = 32  # the depth of one wgmma
+GROUP_ROWS = 8  # rows of one repeat of the operand's layout
+_FLOAT8 = frozenset({DType.E4M3, DType.E5M2})
+_OPERANDS = frozenset({DType.F16, DType.BF16, DType.TF32}) | _FLOAT8
+
+
+def _warpgroups(s: Schedule) -> Iterator[ScheduleError]:
+    for role in s.roles():
+        used = [o for o in statements(role.body) if isinstance(o, OpBase)]
+        if any(o.scope is Scope.WARPGROUP for o in used) and (
+            role.first_warp % 4 or role.warps % 4
+        ):
+            yield ScheduleError(
+                f"role {role.name!r} uses wgmma with {role.warps} warps from warp "
+                f"{role.first_warp}",
+                loc=role.loc,
+                fix="a warpgroup is 4 warps and starts at a multiple of 4: put it first or pad",
+            )
+    common = (x for x in s.body if not isinstance(x, Specialize))
+    for op in statements(tuple(common)):
+        if isinstance(op, OpBase) and op.scope is Scope.WARPGROUP and s.warps % 4:
+            yield ScheduleError(
+                f"wgmma by all {s.warps} warps of the block",
+                loc=op.loc,
+                fix="a warpgroup is 4 warps: give the block a multiple of 4",
+            )
+
+
+def _shapes(s: Schedule) -> Iterator[ScheduleError]:
+    for op in _mmas(s):
+        a, b = s.tile(op.a.tile).dtype, s.tile(op.b.tile).dtype
+        d = s.fragment(op.d.name)
+        if a not in _OPERANDS or b not in _OPERANDS or (a is not b and not {a, b} <= _FLOAT8):
+            yield ScheduleError(
+                f"wgmma of {a.value} and {b.value}",
+                fix="fp32 accumulators take f16, bf16 or tf32 pairs, or e4m3 and e5m2",
+                loc=op.loc,
+            )
+            continue
+        if op.n % 8 or not 8 <= op.n <= 256:
+            yield ScheduleError(
+                f"wgmma with n = {op.n}", fix="n is a multiple of 8 from 8 to 256", loc=op.loc
+            )
+        k = K_BYTES // a.bytes
+        if (op.a.shape, op.b.shape, op.k) != ((64, k), (op.n, k), k):
+            yield ScheduleError(
+                f"wgmma m64n{op.n}k{op.k} of a {op.a.shape} and b {op.b.shape}",
+                fix=f"a is (64, {k}), b is (n, {k})",
+                loc=op.loc,
+            )
+        if (
+            d.layout is not FragmentLayout.ACCUMULATOR
+            or d.dtype is not DType.F32
+            or (op.d.first, op.d.count, 2 * d.registers) != (0, d.registers, op.n)
+        ):
+            yield ScheduleError(
+                f"wgmma with n = {op.n} into fragment {d.name!r} of {d.registers} {d.dtype.value}",
+                fix=f"declare it with k.accumulator(..., n={op.n}) and pass all of it",
+                loc=op.loc,
+            )
+
+
+def _descriptors(s: Schedule) -> Iterator[ScheduleError]:
+    for op in _mmas(s):
+        for view in (op.a, op.b):
+            tile = s.tile(view.tile)
+            if tile.swizzle is Swizzle.NONE:
+                yield ScheduleError(
+                    f"wgmma operand {view.tile!r} has no swizzle",
+                    fix="declare the tile and its map with swizzle=32, 64 or 128",
+                    loc=op.loc,
+                    rule=Rule.ALIGNMENT,
+                )
+                continue
+            row, column = view.start
+            if byte_address((row,), (1,), 1).never_multiple_of(GROUP_ROWS):
+                yield ScheduleError(
+                    f"wgmma operand {view.tile!r} starts at a row that is never a multiple of "
+                    f"{GROUP_ROWS}",
+                    fix="the swizzle pattern repeats every 8 rows: start there",
+                    loc=op.loc,
+                    rule=Rule.ALIGNMENT,
+                )
+            if byte_address((column,), (1,), tile.dtype.bytes).never_multiple_of(K_BYTES):
+                yield ScheduleError(
+                    f"wgmma operand {view.tile!r} starts inside a k-slice of {K_BYTES} bytes",
+                    fix=f"start at a multiple of {K_BYTES // tile.dtype.bytes} elements",
+                    loc=op.loc,
+                    rule=Rule.ALIGNMENT,
+                )
+
+
+def _mmas(s: Schedule) -> Iterator[ops.WgmmaMmaAsync]:
+    return (op for op in s.ops() if isinstance(op, ops.WgmmaMmaAsync))
+
+
+CHECKS = (_warpgroups, _shapes, _descriptors)
