@@ -1,4 +1,4 @@
-"""The process that touches the GPU: reads run specs from standard input, answers on standard output.
+"""The process that touches the GPU: run specs on standard input, replies on standard output.
 
 Started by ``asyncsim.hw.launch``; the parent kills it when a run exceeds its host time limit.
 """
@@ -7,9 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from asyncsim.errors import EnvironmentError_
 from asyncsim.hw.launch.protocol import RunReply, decode_spec, encode
+
+if TYPE_CHECKING:
+    from asyncsim.hw.launch.gpu import Gpu
 
 
 def main() -> int:
@@ -32,7 +36,7 @@ def main() -> int:
     return 0
 
 
-def _open():  # type: ignore[no-untyped-def]
+def _open() -> Gpu:
     try:
         from asyncsim.hw.launch.gpu import Gpu
 

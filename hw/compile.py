@@ -12,6 +12,7 @@ import json
 import os
 import re
 import tempfile
+import threading
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -24,6 +25,8 @@ _OPTIONS = ("-std=c++17", "-v")
 _NO_PACKAGES = (
     "the CUDA packages are not installed: no compile, no run; fix: pip install 'asyncsim[hw]'"
 )
+
+_ONE_AT_A_TIME = threading.Lock()  # concurrent compilations lose parts of their logs
 
 
 class CompileError(Exception):
@@ -86,6 +89,10 @@ def compile_rendered(rendered: Rendered, *, allow_advisories: bool = False) -> C
     else:
         code, log = _nvrtc(rendered)
         resources = parse_log(log)
+        if resources.registers == 0:
+            raise CompileError(
+                f"{rendered.kernel_name}: ptxas reported no resources; log: {log[:200]}"
+            )
         _write_whole(path, code)
         _write_whole(facts, json.dumps(asdict(resources)).encode())
     _refuse(rendered, resources, allow_advisories)
@@ -134,7 +141,9 @@ def nvrtc_version() -> str:
     try:
         status, major, minor = nvrtc.nvrtcVersion()
     except RuntimeError as error:  # the bindings are there, the library is not
-        raise EnvironmentError_(f"NVRTC cannot be loaded ({_one_line(error)}); {_NO_PACKAGES}") from None
+        raise EnvironmentError_(
+            f"NVRTC cannot be loaded ({_one_line(error)}); {_NO_PACKAGES}"
+        ) from None
     if int(status):
         raise EnvironmentError_(f"NVRTC does not answer ({status}); fix: reinstall 'asyncsim[hw]'")
     return f"{major}.{minor}"
@@ -148,9 +157,12 @@ def _nvrtc(rendered: Rendered) -> tuple[bytes, str]:
     log = io.StringIO()
     options = ProgramOptions(arch=rendered.arch, std="c++17", ptxas_options=["-v"])
     try:
-        code = Program(rendered.source, "c++", options).compile("cubin", logs=log)
+        with _ONE_AT_A_TIME:
+            code = Program(rendered.source, "c++", options).compile("cubin", logs=log)
     except Exception as error:  # NVRTCError; the compiler's text is in the message
-        raise CompileError(f"{rendered.kernel_name} for {rendered.arch}: {_first_error(error)}") from error
+        raise CompileError(
+            f"{rendered.kernel_name} for {rendered.arch}: {_first_error(error)}"
+        ) from error
     data = code.code
     assert isinstance(data, bytes)
     return data, log.getvalue().replace("\0", "").strip()

@@ -1,4 +1,4 @@
-"""Which configurations are measured, by set name. Parameters that are not named are the defaults."""
+"""Which configurations are measured, by set. Parameters that are not named are the defaults."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 
 def what_is_missing() -> str:
-    """ "" if there are CUDA packages, a driver and a GPU; else what is missing and how to get it."""
+    """What is missing and how to get it; "" if there are CUDA packages, a driver and a GPU."""
     if find_spec("cuda") is None or find_spec("cuda.core") is None:
         return "the CUDA packages are not installed; fix: pip install 'asyncsim[hw]'"
     try:

@@ -1,4 +1,4 @@
-"""cuBLAS through torch.matmul, as the yardstick of ws_gemm. A process of its own: torch is slow to import.
+"""cuBLAS through torch.matmul, the yardstick of ws_gemm; a process of its own (torch is slow).
 
 ``python -m asyncsim.hw.reference`` prints one JSON line.
 """
@@ -10,22 +10,24 @@ import sys
 from typing import Any
 
 LAUNCHES = 20
+SLEEP_CYCLES = 400_000
 
 
 def measure_cublas(sizes: tuple[int, ...]) -> list[dict[str, Any]]:
     """Median time of bf16 matmuls (bf16 result) on random normal data, L2 evicted or not."""
-    import torch
+    import torch  # type: ignore[import-not-found]
 
     rows = []
-    flush = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+    flush = torch.zeros(256 << 20, dtype=torch.int8, device="cuda")
     for size in sizes:
         a, b = (torch.randn(size, size, device="cuda").bfloat16() for _ in range(2))
         out = torch.empty(size, size, device="cuda", dtype=torch.bfloat16)
         for l2 in ("cold", "warm"):
             times = []
-            for turn in range(LAUNCHES + 3):
+            for _ in range(LAUNCHES + 3):
                 if l2 == "cold":
-                    flush.fill_(turn & 0x7F)
+                    flush.sum(dtype=torch.int64)  # reading evicts and leaves clean lines
+                torch.cuda._sleep(SLEEP_CYCLES)  # the host queues the rest meanwhile
                 begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
                 begin.record()
                 torch.matmul(a, b.T, out=out)

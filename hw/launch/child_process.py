@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import queue
 import subprocess
 import sys
@@ -69,7 +70,7 @@ class Child:
             raise EnvironmentError_(reply.error.removeprefix(_ENVIRONMENT))
         if reply.error:
             self.close()
-            raise LaunchFailed(reply.error)
+            raise LaunchFailed(reply.error.split(" Common causes")[0])
         return reply
 
     def close(self) -> None:
@@ -78,10 +79,8 @@ class Child:
         if process is None:
             return
         if process.stdin is not None:
-            try:
+            with contextlib.suppress(BrokenPipeError):
                 process.stdin.close()
-            except BrokenPipeError:
-                pass
         try:
             process.wait(timeout=2.0)
         except subprocess.TimeoutExpired:
@@ -92,7 +91,7 @@ class Child:
         if self._process is not None and self._process.poll() is None:
             return self._process
         self._answers = queue.Queue()
-        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")
+        self._errors = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115
         self._process = subprocess.Popen(
             self._command,
             stdin=subprocess.PIPE,

@@ -11,7 +11,7 @@ from asyncsim.ir.schedule import Schedule
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """``index``: innermost loop variable; ``state``: the mbarrier's 64 bits, as the SM keeps them."""
+    """``index``: innermost loop variable; ``state``: the 64 bits of the mbarrier, undecoded."""
 
     op_id: int
     role: str

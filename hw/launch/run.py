@@ -120,7 +120,9 @@ class _Runner:
         from asyncsim.evaluate import make_inputs
 
         inputs = make_inputs(self.schedule, seed=self.seed, purpose="verify")
-        compiled, reply, outputs = self._launch(inputs, Variant(delays=bool(self.delays)), 1, 0, True)
+        compiled, reply, outputs = self._launch(
+            inputs, Variant(delays=bool(self.delays)), 1, 0, True
+        )
         diagnosis = diagnose(self.schedule, reply.report)
         verification = None
         if diagnosis is None:

@@ -67,7 +67,9 @@ def compare_outputs(
     for name, mask in written(schedule, ctas).items():
         have, want = outputs[name], expected[name]
         bits = np.dtype(f"u{have.itemsize}")
-        differ = (np.ascontiguousarray(have).view(bits) != np.ascontiguousarray(want).view(bits)) & mask
+        differ = (
+            np.ascontiguousarray(have).view(bits) != np.ascontiguousarray(want).view(bits)
+        ) & mask
         elements += int(mask.sum())
         count = int(differ.sum())
         if count and not first:
@@ -83,9 +85,7 @@ def written(schedule: Schedule, ctas: tuple[int, ...]) -> dict[str, Array]:
     """For each output tensor the mask of the elements that these CTAs write."""
     import numpy as np
 
-    masks = {
-        t.name: np.zeros(t.shape, bool) for t in schedule.of_kind(GlobalTensor) if t.output
-    }
+    masks = {t.name: np.zeros(t.shape, bool) for t in schedule.of_kind(GlobalTensor) if t.output}
     program = Program(schedule)
     writers = {o.id for o in schedule.ops() if type(o).__name__ in ("StGlobal", "TmaStore")}
     x, y, _ = schedule.grid

@@ -100,7 +100,9 @@ class Context:
             elif at != Const(0):
                 products.append(f"(long long)({c_text(at)}) * {stride_name(tensor.name, d)}")
         inner = c_text(fixed)
-        return f"t_{tensor.name} + " + " + ".join([*products, inner] if inner != "0" else products or ["0"])
+        return f"t_{tensor.name} + " + " + ".join(
+            [*products, inner] if inner != "0" else products or ["0"]
+        )
 
     def vector_elements(self, view: GlobalView) -> int:
         """Elements that one access may move: contiguous, aligned to itself, at most 16 bytes."""
@@ -150,5 +152,3 @@ def place_of(op: OpBase) -> str:
 
 def cannot_render(op: OpBase, what: str, fix: str) -> ScheduleError:
     return ScheduleError(f"{type(op).__name__}: {what}", loc=op.loc, fix=fix)
-
-

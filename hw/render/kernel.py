@@ -99,8 +99,9 @@ def _plain_tensors(schedule: Schedule) -> set[str]:
     out: set[str] = set()
     for op in schedule.ops():
         match op:
-            case ops.CpAsync(src=GlobalView(tensor, _, _)) | ops.LdGlobal(
-                src=GlobalView(tensor, _, _)
+            case (
+                ops.CpAsync(src=GlobalView(tensor, _, _))
+                | ops.LdGlobal(src=GlobalView(tensor, _, _))
             ):
                 out.add(tensor)
             case ops.StGlobal(dst=GlobalView(tensor, _, _)):

@@ -25,7 +25,9 @@ def _statement(c: Context, s: Stmt) -> None:
     match s:
         case For(var=var, trip_count=count, body=body, unroll=unroll):
             c.put(f"#pragma unroll {unroll}")
-            c.put(f"for (int v_{var} = 0, n_{var} = {c_text(count)}; v_{var} < n_{var}; ++v_{var}) {{")
+            c.put(
+                f"for (int v_{var} = 0, n_{var} = {c_text(count)}; v_{var} < n_{var}; ++v_{var}) {{"
+            )
             c.loops.append(var)
             _nested(c, body)
             c.loops.pop()

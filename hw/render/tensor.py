@@ -33,7 +33,8 @@ def render_tensor(c: Context, op: TensorOp) -> None:
             if d.first or d.count != c.schedule.fragment(d.name).registers:
                 raise cannot_render(op, "d is part of a fragment", "give each wgmma its own")
             function = _shape_function(c, op)
-            c.put(f"{function}(f_{d.name}, {_desc(c, op, a)}, {_desc(c, op, b)}, {c_text(accumulate)});")
+            operands = f"f_{d.name}, {_desc(c, op, a)}, {_desc(c, op, b)}, {c_text(accumulate)}"
+            c.put(f"{function}({operands});")
         case _ as unreachable:
             assert_never(unreachable)
 
@@ -72,7 +73,7 @@ def _shape_function(c: Context, op: ops.WgmmaMmaAsync) -> str:
         f'  asm volatile("{{ .reg .pred p; setp.ne.b32 p, %{n + 2}, 0;\\n"\n'
         f'               "wgmma.mma_async.sync.aligned.{shape}\\n"\n'
         f'               "{{{registers}}}, %{n}, %{n + 1}, {scale}{flags}; }}"\n'
-        f'               : {outputs}\n'
+        f"               : {outputs}\n"
         f'               : "l"(a), "l"(b), "r"(accumulate));\n'
         "}"
     )
