@@ -24,11 +24,12 @@ from asyncsim.hw.compile import Compiled, compile_schedule, nvrtc_version
 from asyncsim.hw.configurations import REFERENCE_SIZES, SETS, Configuration
 from asyncsim.hw.launch.child_process import Child
 from asyncsim.hw.launch.diagnosis import diagnose
-from asyncsim.hw.launch.prepare import make_spec, read_output
+from asyncsim.hw.launch.prepare import Stamps, make_spec, read_output
 from asyncsim.hw.launch.protocol import RunSpec
 from asyncsim.hw.launch.run import run_schedule
 from asyncsim.hw.launch.timing import timing_of
 from asyncsim.hw.launch.verify import chosen_ctas, compare_outputs, expected_outputs
+from asyncsim.hw.twins import measure_twins
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.schedule import Schedule
 
@@ -152,30 +153,31 @@ def _head(c: Configuration, params: dict[str, int]) -> Row:
     return {"scenario": c.scenario, "params": dict(params), "l2": c.l2}
 
 
-def measure_twins(child: Child, names: Iterable[str]) -> list[Row]:
-    """Every twin that may be launched, guarded: what the GPU shows of the bug."""
+def stamp_rows(child: Child, configurations: Iterable[Configuration]) -> list[Row]:
+    """What stamping costs: cycles of the stamped build beside those of the timed one, for the first
+    configuration of each scenario that is one CTA."""
     rows: list[Row] = []
-    for name in names:
-        scenario = find_scenario(name)
-        for twin in scenario.twins:
-            row: Row = {"scenario": name, "twin": twin.name, "rule": twin.rule.name}
-            rows.append(row)
-            if not twin.launch:
-                row["shown"] = "not launched"
-                continue
-            try:
-                schedule = scenario.build(_small(name), twin.name)
-                r = run_schedule(schedule, child=child, launches=0, broken=True)
-            except Exception as error:
-                row["shown"] = " ".join(f"{type(error).__name__}: {error}".split())[:300]
-                continue
-            row["shown"] = str(r.diagnosis or r.verification)
-            row["advisories"] = list(r.compiled.resources.advisories)
+    for c in configurations:
+        if any(row["scenario"] == c.scenario for row in rows):
+            continue
+        schedule = find_scenario(c.scenario).build(c.params)
+        if schedule.ctas != 1:
+            continue
+        r = run_schedule(schedule, child=child, l2=c.l2, stamps=Stamps(), verify_ctas=0)
+        if r.timing is None or r.stamped is None or r.trace is None:
+            rows.append({"scenario": c.scenario, "error": str(r.diagnosis)})
+            continue
+        rows.append(
+            {
+                "scenario": c.scenario,
+                "params": c.params,
+                "cycles": round(r.timing.cycles),
+                "stamped_cycles": round(r.stamped.cycles),
+                "spans": len(r.trace.spans),
+                "complete": r.trace.complete,
+            }
+        )
     return rows
-
-
-def _small(name: str) -> dict[str, int]:
-    return {"m": 256, "n": 256, "k": 1024} if name == "ws_gemm" else {"ctas": 8, "tiles": 24}
 
 
 def cublas_rows() -> list[Row]:
@@ -216,6 +218,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--set", default="slice", choices=sorted(SETS))
     parser.add_argument("--reference", action="store_true", help="cuBLAS in the same run")
     parser.add_argument("--twins", action="store_true", help="guarded runs of the broken twins")
+    parser.add_argument("--stamps", action="store_true", help="what stamping costs")
+    parser.add_argument("--commit", default=commit_id(), help="recorded with the rows")
     args = parser.parse_args(argv)
     begin = time.monotonic()
     rows: list[Row] = []
@@ -223,15 +227,17 @@ def main(argv: list[str] | None = None) -> int:
     with Child() as child:
         for row, gpu in measure(SETS[args.set], child):
             if gpu and not document["provenance"]:
-                document["provenance"] = {**gpu, "nvrtc": nvrtc_version(), "commit": commit_id()}
+                document["provenance"] = {**gpu, "nvrtc": nvrtc_version(), "commit": args.commit}
             rows.append(row)
             args.out.write_text(document_text(document), encoding="utf-8")
             print(f"{time.monotonic() - begin:6.1f} s {_line(row)}", flush=True)
+        names = dict.fromkeys(c.scenario for c in SETS[args.set])
+        if args.stamps:
+            document["stamps"] = stamp_rows(child, SETS[args.set])
+            print(*document["stamps"], sep="\n", flush=True)
         if args.twins:
-            names = dict.fromkeys(c.scenario for c in SETS[args.set])
             document["twins"] = measure_twins(child, names)
-            for row in document["twins"]:
-                print(row["scenario"], row["twin"], row["rule"], "->", row["shown"], flush=True)
+            print(*document["twins"], sep="\n", flush=True)
     if args.reference:
         document["reference"] = cublas_rows()
         for row in document["reference"]:
