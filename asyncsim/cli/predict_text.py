@@ -10,7 +10,7 @@ MAX_STALLS = 12
 
 
 def prediction_text(p: Prediction, machine: Machine) -> str:
-    """Cycles, time, what bounds it, occupancy, engines, stalls, and how much is assumed."""
+    """Cycles, time, what bounds it, occupancy, engines, and how much is assumed."""
     occ = p.occupancy
     per_sm = "1 CTA" if occ.ctas_per_sm == 1 else f"{occ.ctas_per_sm} CTAs"
     out = [
@@ -28,12 +28,11 @@ def prediction_text(p: Prediction, machine: Machine) -> str:
     if p.engines:
         out.append(wrap(_shares(p.engines), first="engines    "))
     out.append(wrap(_assumed(p.assumed), first="numbers    "))
-    if p.stalls:
-        out += ["", _stalls(p)]
     return "\n".join(out)
 
 
-def _stalls(p: Prediction) -> str:
+def stalls_text(p: Prediction) -> str:
+    """Where roles wait, longest first."""
     longest = sorted(p.stalls, key=lambda s: -s.cycles)
     rows = [
         (

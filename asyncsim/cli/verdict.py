@@ -26,11 +26,11 @@ EXIT_OF = {
 
 def prove(subject: Subject) -> CheckResult:
     """The verdict; a rule that broke the build, or breaks the op stream, is a finding like any."""
-    from asyncsim.check import check
-
     schedule = subject.schedule
     if schedule is None:
         return _built_badly(subject)
+    from asyncsim.check import check
+
     try:
         return with_user_code(subject, lambda: check(schedule))
     except ScheduleError as error:
@@ -41,11 +41,11 @@ def prove_and_predict(
     subject: Subject, machine: Machine, *, l2: str, exact: bool, keep_trace: bool
 ) -> tuple[CheckResult, Prediction | None]:
     """The verdict, and the prediction where there is one (not of a deadlock)."""
-    from asyncsim.predict import predict
-
     schedule = subject.schedule
     if schedule is None:
         return _built_badly(subject), None
+    from asyncsim.predict import predict
+
     try:
         return with_user_code(
             subject,

@@ -5,7 +5,6 @@ from __future__ import annotations
 from argparse import Namespace
 
 from asyncsim.cli.exit_code import ExitCode
-from asyncsim.cli.findings_text import findings_text, verdict_line
 from asyncsim.cli.json_form import report_json
 from asyncsim.cli.options import (
     CommandParser,
@@ -15,7 +14,8 @@ from asyncsim.cli.options import (
     add_strict,
     add_timing,
 )
-from asyncsim.cli.output import emit, emit_json, note, wrap
+from asyncsim.cli.output import emit_json, note
+from asyncsim.cli.report_text import emit_report
 from asyncsim.cli.subject import load_machine_for, load_subject
 from asyncsim.cli.timeline import show_traces
 from asyncsim.cli.verdict import EXIT_OF, prove_and_predict
@@ -52,17 +52,7 @@ def run(args: Namespace) -> ExitCode:
         if result.note:
             note(f"open: {result.note}")
     else:
-        from asyncsim.cli.predict_text import prediction_text
-
-        emit(wrap(subject.title, indent="    "))
-        emit("verdict    " + verdict_line(result, strict=args.strict))
-        if prediction is None:
-            emit("cycles     none: a schedule that does not end, or is not built, has no time")
-        else:
-            emit(prediction_text(prediction, machine))
-        findings = findings_text(result)
-        if findings:
-            emit("\n" + findings)
+        emit_report(subject, machine, result, prediction, strict=args.strict)
     traces = [prediction.trace] if prediction and prediction.trace else []
     show_traces(traces, timeline=args.timeline and not args.json, path=args.trace)
     return EXIT_OF[verdict]

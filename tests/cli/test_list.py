@@ -1,0 +1,34 @@
+"""``list``: the table and the array of the contract."""
+
+from __future__ import annotations
+
+import json
+
+from asyncsim.catalog import builtin_scenarios
+
+
+def test_json(cli) -> None:  # type: ignore[no-untyped-def]
+    done = cli("list", "--json")
+    rows = json.loads(done.out)
+    assert [r["name"] for r in rows] == ["cp_async_multistage", "tma_ring", "ws_gemm"]
+    for row, scenario in zip(rows, builtin_scenarios(), strict=True):
+        assert row == {
+            "name": scenario.name,
+            "summary": scenario.summary,
+            "arch": list(scenario.archs),
+            "params": dict(scenario.params),
+            "twins": [{"name": t.name, "rule": t.rule.name} for t in scenario.twins],
+        }
+
+
+def test_there_are_twelve_twins_or_more(cli) -> None:  # type: ignore[no-untyped-def]
+    rows = json.loads(cli("list", "--json").out)
+    assert sum(len(r["twins"]) for r in rows) >= 12
+
+
+def test_table_fits_80_columns_and_names_every_twin(cli) -> None:  # type: ignore[no-untyped-def]
+    out = cli("list").out
+    assert max(map(len, out.splitlines())) <= 80
+    for scenario in builtin_scenarios():
+        for twin in scenario.twins:
+            assert f"{twin.name} " in out and twin.rule.name in out
