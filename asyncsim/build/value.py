@@ -65,14 +65,26 @@ class Value:
     def __floordiv__(self, other: Value | int) -> Value:
         return Value(binary("//", self.expr, as_expr(other)))
 
+    def __rfloordiv__(self, other: int) -> Value:
+        return Value(binary("//", as_expr(other), self.expr))
+
     def __mod__(self, other: Value | int) -> Value:
         return Value(binary("%", self.expr, as_expr(other)))
+
+    def __rmod__(self, other: int) -> Value:
+        return Value(binary("%", as_expr(other), self.expr))
 
     def __and__(self, other: Value | int) -> Value:
         return Value(binary("&", self.expr, as_expr(other)))
 
+    def __rand__(self, other: int) -> Value:
+        return Value(binary("&", as_expr(other), self.expr))
+
     def __or__(self, other: Value | int) -> Value:
         return Value(binary("|", self.expr, as_expr(other)))
+
+    def __ror__(self, other: int) -> Value:
+        return Value(binary("|", as_expr(other), self.expr))
 
     def __xor__(self, other: Value | int) -> Value:
         return Value(binary("^", self.expr, as_expr(other)))
@@ -83,8 +95,14 @@ class Value:
     def __lshift__(self, other: Value | int) -> Value:
         return Value(binary("<<", self.expr, as_expr(other)))
 
+    def __rlshift__(self, other: int) -> Value:
+        return Value(binary("<<", as_expr(other), self.expr))
+
     def __rshift__(self, other: Value | int) -> Value:
         return Value(binary(">>", self.expr, as_expr(other)))
+
+    def __rrshift__(self, other: int) -> Value:
+        return Value(binary(">>", as_expr(other), self.expr))
 
     def __neg__(self) -> Value:
         return Value(Unary("-", self.expr))

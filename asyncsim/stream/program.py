@@ -38,7 +38,7 @@ class Binder(Protocol[Out]):
     def bind(self, op: OpBase, warp_in_role: int) -> Callable[[tuple[int, ...]], Out]: ...
 
 
-class StreamLimit(Exception):
+class StreamLimit(ScheduleError):
     """A stream went on past the stated number of ops."""
 
 
@@ -195,7 +195,9 @@ def run_checked(events: Iterator[T], limit: int) -> Iterator[T]:
         for event in events:
             count += 1
             if count > limit:
-                raise StreamLimit(f"a warp executes more than {limit} ops")
+                raise StreamLimit(
+                    f"a warp executes more than {limit} ops", fix="lower the trip counts"
+                )
             yield event
     except ZeroDivisionError:
         raise ScheduleError(

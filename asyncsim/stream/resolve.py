@@ -27,7 +27,7 @@ from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
 from asyncsim.stream.operands import Evaluator, Values, constant
 
-_TABLE_LIMIT = 4096
+_TABLE_LIMIT = 64  # a ring repeats after 2 * stages; what does not repeat is not worth keeping
 
 Maker = Callable[[Values], Dyn]
 SmemKey = tuple[int, str, int, tuple[int, ...], tuple[int, ...]]
