@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from itertools import groupby
 
 from asyncsim.cli.output import WIDTH, shorten, wrap
 from asyncsim.predict.result import CheckResult, Verdict
@@ -39,8 +40,8 @@ def findings_text(result: CheckResult) -> str:
 def finding_text(f: Finding) -> str:
     """One finding: what, where with source lines, the missing edge, the witness, the repair."""
     out = [wrap(f.message, first=f"{f.severity.value} {f.rule.name}: ", indent="    ")]
-    for place in f.where:
-        out += _place(place)
+    for _, same_line in groupby(f.where, key=lambda place: str(place.loc)):
+        out += _places(list(same_line))
     if f.missing:
         out.append(wrap(f.missing, first="  missing: "))
     if f.detail:
@@ -56,17 +57,17 @@ def finding_text(f: Finding) -> str:
     return "\n".join(out)
 
 
-def _place(place: Place) -> list[str]:
-    said = f"{place.what} ({place.who})" if place.who else place.what
-    if place.loc is None:
-        return [wrap(said, first="  at ", indent="      ")]
-    out = [wrap(said, first=f"  {place.loc}: ", indent="      ")]
-    source = linecache.getline(place.loc.file, place.loc.line).rstrip()
-    if source.strip():
-        number = f"{place.loc.line:>5} | "
-        stripped = source.strip()
-        out.append(number + shorten(stripped, WIDTH - len(number)))
-        out.append(" " * len(number) + "^")
+def _places(places: list[Place]) -> list[str]:
+    """Places on one line of the source: what each executes, then the line."""
+    out = []
+    for place in places:
+        said = f"{place.what} ({place.who})" if place.who else place.what
+        out.append(wrap(said, first=f"  {place.loc or 'at'}: ", indent="      "))
+    loc = places[0].loc
+    source = linecache.getline(loc.file, loc.line).strip() if loc else ""
+    if loc and source:
+        number = f"{loc.line:>5} | "
+        out += [number + shorten(source, WIDTH - len(number)), " " * len(number) + "^"]
     return out
 
 

@@ -66,14 +66,14 @@ def _prediction_json(p: Prediction | None) -> dict[str, Any]:
 
 
 def finding_json(f: Finding) -> dict[str, Any]:
-    """A finding; the missing edge is part of the message."""
+    """A finding; the missing edge is part of the message, details follow the witness."""
     missing = f"; missing: {f.missing}" if f.missing else ""
     return {
         "rule": f.rule.name,
         "severity": f.severity.value,
         "message": f.message + missing,
         "where": [_place_json(p) for p in f.where],
-        "witness": list(f.witness),
+        "witness": [*f.witness, *f.detail],
         "repair": f.repair,
     }
 

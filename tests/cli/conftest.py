@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
 
 import pytest
 
@@ -33,3 +35,14 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
         return Done(code, out, err)
 
     return run
+
+
+@pytest.fixture
+def sm_100a_machine(tmp_path: Path) -> str:
+    """A machine file that says sm_100a; its numbers are those of h200."""
+    text = (resources.files("asyncsim.machine") / "h200.toml").read_text(encoding="utf-8")
+    text = text.replace('name = "h200"', 'name = "other"')
+    text = text.replace('architecture = "sm_90a"', 'architecture = "sm_100a"')
+    path = tmp_path / "other.toml"
+    path.write_text(text, encoding="utf-8")
+    return str(path)

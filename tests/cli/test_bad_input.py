@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 
@@ -101,3 +104,34 @@ def test_parameters_that_make_no_schedule(cli, command: str, argv: str, text: st
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith(f": {text}\n") and done.err.count("\n") == 1
     assert done.err.startswith(f"asyncsim: {argv.split()[0]}.py:"), "the line that refused it"
+
+
+BROKEN_MACHINES = [
+    ("schema = [", "MACHINE is not valid TOML: "),
+    ("schema = 1\n", "MACHINE has # faults:\n  machine: missing table; "),
+]
+
+
+@pytest.mark.parametrize("command", ["check", "predict", "render", "run"])
+@pytest.mark.parametrize(("text", "error"), BROKEN_MACHINES)
+def test_broken_machine_files(cli, tmp_path, command: str, text: str, error: str) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "broken.toml"
+    path.write_text(text)
+    done = cli(command, "tma_ring", "--machine", path)
+    assert (done.code, done.out) == (2, "")
+    said = re.sub(r"has \d+ faults", "has # faults", done.err)
+    assert said.startswith(f"asyncsim: {error.replace('MACHINE', str(path))}")
+    assert "Traceback" not in done.err
+
+
+def test_every_fault_of_a_machine_file_is_listed(cli, sm_100a_machine: str) -> None:  # type: ignore[no-untyped-def]
+    path = Path(sm_100a_machine)
+    text = path.read_text()
+    text = text.replace("issue = { cycles = ", "isue = { cycles = ").replace(
+        "count = 132", "count = -1"
+    )
+    path.write_text(text)
+    done = cli("check", "tma_ring", "--machine", path)
+    assert done.code == 2
+    assert "gpu.sms.count: is negative (-1)" in done.err
+    assert "tma.isue: unknown key; did you mean 'issue'?" in done.err
