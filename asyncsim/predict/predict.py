@@ -1,0 +1,55 @@
+"""predict: the verdict of check and the result of simulate, together.
+
+Imports both lazily: the result types must not pull them in.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncsim.errors import UsageError
+from asyncsim.ir.schedule import Schedule
+from asyncsim.predict.result import CheckResult, Prediction
+
+if TYPE_CHECKING:
+    from asyncsim.machine import Machine
+
+
+def predict(
+    schedule: Schedule,
+    machine: Machine | str = "h200",
+    *,
+    exact: bool = False,
+    l2: str = "cold",
+    keep_trace: bool = False,
+) -> tuple[CheckResult, Prediction | None]:
+    """Check a schedule, then simulate it: the verdict, and the prediction if the run ends.
+
+    A schedule with findings is still predicted when its run ends; a deadlock has no total, so its
+    prediction is None. Raises UsageError when the schedule is not written for the machine, and
+    ScheduleError for faults that only resolving the op streams shows.
+    """
+    from asyncsim.check import check
+    from asyncsim.machine import load_machine
+    from asyncsim.sim import Deadlock, simulate
+    from asyncsim.sync import SyncFault
+
+    gpu = load_machine(machine) if isinstance(machine, str) else machine
+    if gpu.architecture not in schedule.archs:
+        raise UsageError(
+            f"{schedule.name} is written for {', '.join(schedule.archs)}, machine {gpu.name} is "
+            f"{gpu.architecture}; choose a machine of one of these architectures"
+        )
+    result = check(schedule)
+    try:
+        prediction = simulate(
+            schedule,
+            gpu,
+            certified=result.certified,
+            exact=exact,
+            l2=l2,
+            keep_trace=keep_trace,
+        )
+    except (Deadlock, SyncFault):
+        return result, None
+    return result, prediction

@@ -1,0 +1,74 @@
+"""Time-stamped barriers: the state machines of asyncsim.sync with the tick at which a phase
+completed and what completed it. They know no engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from asyncsim.sim.path import Cause
+from asyncsim.sync import MbarrierState, NamedBarrierState
+
+if TYPE_CHECKING:
+    from asyncsim.sim.role import Agent
+
+
+class TimedMbarrier(MbarrierState):
+    """An mbarrier whose phases complete at the latest stamp of what they counted.
+
+    A stamp is the tick at which a lone sleeping waiter would pass. ``done``: of the last completed
+    phase. ``extra``: how much later the last of all its waiting warps passes.
+    """
+
+    __slots__ = ("cause", "done", "done_cause", "extra", "name", "on_complete", "stamp", "waiters")
+
+    def __init__(self, name: str, extra: int, on_complete: Callable[[TimedMbarrier], None]) -> None:
+        super().__init__()
+        self.name, self.extra, self.on_complete = name, extra, on_complete
+        self.stamp = self.done = 0
+        self.cause: Cause | None = None
+        self.done_cause: Cause | None = None
+        self.waiters: list[Agent] = []
+
+    def count_in(self, stamp: int, cause: Cause) -> None:
+        """Something counted in the current phase takes effect at ``stamp``."""
+        if stamp >= self.stamp or self.cause is None:
+            self.stamp, self.cause = stamp, cause
+
+    def completed(self) -> None:
+        """The current phase is complete: remember when, wake whoever waits."""
+        self.done, self.done_cause = self.stamp, self.cause
+        self.stamp, self.cause = 0, None
+        self.on_complete(self)
+
+    def arrive_at(self, stamp: int, count: int, cause: Cause) -> None:
+        self.count_in(stamp, cause)
+        if self.arrive(count):
+            self.completed()
+
+    def land_at(self, stamp: int, amount: int, cause: Cause) -> None:
+        self.count_in(stamp, cause)
+        if self.complete_tx(amount):
+            self.completed()
+
+
+class TimedNamedBarrier(NamedBarrierState):
+    """bar.sync with the tick of its last arrival and the agents that wait in the open round."""
+
+    __slots__ = ("cause", "stamp", "waiters")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stamp = 0
+        self.cause: Cause | None = None
+        self.waiters: list[Agent] = []
+
+    def arrive_at(self, time: int, warps: tuple[int, ...], threads: int, cause: Cause) -> bool:
+        """Count warps in; True if that completes the round."""
+        if time >= self.stamp or self.cause is None:
+            self.stamp, self.cause = time, cause
+        complete = False
+        for warp in warps:
+            complete = self.arrive(warp, threads)
+        return complete

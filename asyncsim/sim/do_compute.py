@@ -1,0 +1,260 @@
+"""Handlers of compute and of plain loads and stores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, assert_never
+
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import Work
+from asyncsim.machine import TICKS_PER_CYCLE, ticks
+from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.path import DRAM_WRITE, STORE, Cause
+from asyncsim.sim.steps import Bound, Maker, Step
+
+if TYPE_CHECKING:
+    from asyncsim.sim.role import Agent
+    from asyncsim.stream.operands import Values
+
+PIPES = ("fma", "alu", "mufu", "shuffle", "issue")
+LONG_PORT_USE = 2048  # bytes from which a use of the shared-memory port is posted
+
+
+def memory(b: Bound, op: ops.MemoryOp) -> Maker:
+    numbers = b.model.numbers
+    match op:
+        case ops.Compute():
+            return _compute_maker(b, op)
+        case ops.LdGlobal(src=src):
+            step = b.step(ld_global, ticks(numbers.exact("smem.load_issue")))
+            step.amount = b.bytes(src) * b.times
+            box = b.box(src)
+
+            def build(values: Values) -> Step:
+                made = b.step(ld_global, step.cost)
+                made.amount, made.box = step.amount, box(values)
+                return made
+
+            return build
+        case ops.StGlobal(dst=dst):
+            # Pieces of a lane below 8 bytes fill sectors only in part and drain more slowly.
+            lane = b.bytes(dst)
+            step = b.step(st_global, numbers.ticks("cp_async.issue"))
+            step.polls = lane < 8  # partial sectors
+            step.amount = lane * b.times
+            step.count = b.warps
+            key = "gst.partial_issue" if step.polls else "gst.issue"
+            step.work = (numbers.ticks(key) * b.warps,)
+            return b.constant(step)
+        case ops.LdShared(src=view):
+            amount = b.lane_bytes(view)
+            step = b.step(local, _shared_cost(numbers, amount * b.lanes, load=True))
+            return b.constant(_port(step, amount * b.times))
+        case ops.StShared(dst=view):
+            amount = b.lane_bytes(view)
+            step = b.step(local, _shared_cost(numbers, amount * b.lanes, load=False))
+            return b.constant(_port(step, amount * b.times))
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _port(step: Step, amount: int) -> Step:
+    step.amount = amount
+    if amount >= LONG_PORT_USE:
+        step.run = ported
+    return step
+
+
+def _shared_cost(numbers: Numbers, amount: int, *, load: bool) -> int:
+    """Ticks of a warp's shared-memory access: issue or transfer, and for a load its latency."""
+    issue = numbers.exact("smem.load_issue" if load else "smem.store_issue")
+    moving = amount / numbers.rate("smem.warp") / TICKS_PER_CYCLE
+    latency = numbers.exact("smem.load_latency") if load else 0
+    return ticks(max(issue, moving) + latency)
+
+
+# -- compute -----------------------------------------------------------------------------------
+
+
+def _compute_maker(b: Bound, op: ops.Compute) -> Maker:
+    defn, numbers = op.defn, b.model.numbers
+    pairs = list(zip(defn.operands, op.operands, strict=True))
+    formals = [f.name for f, _ in pairs if f.kind == "int"]
+    ints = [
+        b.ev.value(actual)
+        for f, actual in pairs
+        if f.kind == "int" and not isinstance(actual, ops.FragmentRef | ops.SmemView)
+    ]
+
+    def key(values: Values) -> tuple[int, ...]:
+        return tuple([i(values) for i in ints])
+
+    def build(values: Values) -> Step:
+        work = defn.work(**dict(zip(formals, key(values), strict=True)))
+        chain, pipes = work_ticks(numbers, work)
+        by_partition = partition_counts(b.model.warps.warps)
+        most = max(by_partition)
+        step = b.step(compute, max([chain, *(most * p for p in pipes)]))
+        step.name, step.work = defn.name, (chain, *pipes)
+        step.amount = (work.lds_bytes + work.sts_bytes) * b.warps
+        if b.model.contended or step.amount >= LONG_PORT_USE:
+            step.run = contended
+        return step
+
+    return b.table(key, build)
+
+
+def partition_counts(warps: tuple[int, ...]) -> list[int]:
+    """Warps on each of the four sub-partitions; warp w runs on w modulo 4."""
+    counts = [0, 0, 0, 0]
+    for w in warps:
+        counts[w % 4] += 1
+    return counts
+
+
+def work_ticks(numbers: Numbers, work: Work) -> tuple[int, tuple[int, ...]]:
+    """(ticks of the dependent chain, ticks on each of PIPES) of one warp."""
+    n = numbers
+    chain = (
+        work.chain_ffma * n.exact("alu.ffma_latency")
+        + work.chain_alu * n.exact("alu.alu_latency")
+        + work.chain_lds * n.exact("smem.load_latency")
+    )
+    accesses = work.lds_bytes + work.sts_bytes
+    moving = accesses / n.rate("smem.warp") / TICKS_PER_CYCLE if accesses else 0
+    pipes = (
+        work.ffma * n.exact("alu.ffma") if work.ffma else 0,
+        (work.alu * n.exact("alu.alu") if work.alu else 0)
+        + (work.cvt * n.exact("alu.cvt") if work.cvt else 0),
+        work.mufu * n.exact("alu.mufu") if work.mufu else 0,
+        work.shuffle * n.exact("alu.shfl") if work.shuffle else 0,
+        work.ffma + work.alu + work.cvt + work.mufu + work.shuffle,
+    )
+    return ticks(max(chain, moving)), tuple(ticks(p) for p in pipes)
+
+
+def compute(a: Agent, s: Step) -> bool:
+    """Nobody else on the sub-partition: local time."""
+    a.t += s.cost
+    a.comp += s.cost
+    return True
+
+
+def local(a: Agent, s: Step) -> bool:
+    a.t += s.cost
+    return True
+
+
+def contended(a: Agent, s: Step) -> bool:
+    """Warps share the pipes of their sub-partition, and the shared-memory port."""
+    a.model.clock.post(a.t, a.key, _serve_pipes, a)
+    return False
+
+
+def _serve_pipes(a: Agent) -> None:
+    s, sm = a.blocked, a.cta.sm
+    assert s is not None
+    now, cause = a.t, a.cause()
+    end, why = now + s.cost, cause
+    for p, warps in enumerate(partition_counts(a.warps.warps)):
+        if not warps:
+            continue
+        for pipe, work in zip(sm.pipes[p], s.work[1:], strict=True):
+            if work:
+                _, finish, _ = pipe.serve(now, warps * work, cause)
+                if finish > end and pipe.last is not None:
+                    end, why = finish, pipe.last
+    if s.amount >= LONG_PORT_USE:
+        finish, last = sm.use_port(now, s.amount, cause)
+        if finish > end:
+            end, why = finish, last
+    _go_on(a, s, end, why)
+
+
+def ported(a: Agent, s: Step) -> bool:
+    """A long use of the shared-memory port."""
+    a.model.clock.post(a.t, a.key, _serve_port, a)
+    return False
+
+
+def _serve_port(a: Agent) -> None:
+    s = a.blocked
+    assert s is not None
+    end, why = a.cta.sm.use_port(a.t, s.amount, a.cause())
+    _go_on(a, s, end, why)
+
+
+def _go_on(a: Agent, s: Step, end: int, why: Cause) -> None:
+    a.t += s.cost
+    a.comp += s.cost
+    if end > a.t:
+        a.enabled(s, end, why)
+    a.advance()
+    a.model.drain()
+
+
+# -- plain global memory -----------------------------------------------------------------------
+
+
+def ld_global(a: Agent, s: Step) -> bool:
+    a.model.clock.post(a.t, a.key, _load, a)
+    return False
+
+
+def _load(a: Agent) -> None:
+    s, model, cta = a.blocked, a.model, a.cta
+    assert s is not None
+    landing, why = model.memory.load(
+        cta.sm,
+        cta,
+        a.t,
+        s.amount,
+        s.amount,
+        s.box,
+        cta.share(s.op_id),
+        model.ld_latency,
+        a.cause(),
+        a.cause(),
+    )
+    a.t += s.cost
+    if landing > a.t:
+        a.enabled(s, landing, why)
+    a.advance()
+    model.drain()
+
+
+def st_global(a: Agent, s: Step) -> bool:
+    """A run of stores is one request: the SM's and the GPU's store servers take it in turn."""
+    stores, start, cause = [s], a.t, a.cause()
+    a.t += s.cost
+    while True:
+        item = a.ahead or next(a.stream, None)
+        a.ahead = item
+        if item is None or item[0].run is not st_global or item[0].turn:
+            break
+        a.ahead = None
+        step, a.indices = item
+        stores.append(step)
+        a.t += step.cost
+    a.model.clock.post(max(start, a.model.clock.now), a.key, _stores, (a, start, cause, stores))
+    return False
+
+
+def _stores(args: tuple[Agent, int, Cause, list[Step]]) -> None:
+    a, start, cause, stores = args
+    s, sm, memory_ = stores[-1], a.cta.sm, a.model.memory
+    _, end, _ = sm.store.serve(start, sum(step.work[0] for step in stores), cause)
+    link = sm.store.last
+    assert link is not None
+    for partial, server in ((False, memory_.store), (True, memory_.partial_store)):
+        amount = sum(step.amount for step in stores if step.polls is partial)
+        if amount:
+            _, finish, _ = server.serve(start, amount, cause)
+            if finish > end and server.last is not None:
+                end, link = finish, server.last
+    sm.store.hold(end)
+    if end > a.t:
+        a.enabled(s, end, link)
+    if sm.rec is not None:
+        sm.rec.engine(sm, "store", STORE if link[1] != DRAM_WRITE else DRAM_WRITE, start, end)
+    a.advance()
+    a.model.drain()

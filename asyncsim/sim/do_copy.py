@@ -1,0 +1,269 @@
+"""Handlers of copies: TMA loads and stores, cp.async, and their groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, cast
+
+from asyncsim.ir import op as ops
+from asyncsim.machine import TICKS_PER_CYCLE, ticks
+from asyncsim.sim.path import LATENCY_L2, Cause, after
+from asyncsim.sim.steps import Bound, Maker, Step
+from asyncsim.sync import GroupQueue
+
+if TYPE_CHECKING:
+    from asyncsim.sim.role import Agent
+    from asyncsim.stream.operands import Values
+
+
+# -- TMA loads ---------------------------------------------------------------------------------
+
+
+def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
+    """work = (engine occupancy of one copy,)"""
+    numbers, index, box = b.model.numbers, b.barrier(op.mbarrier), b.box(op.src)
+    amount = b.bytes(op.src)
+    elected = b.lanes == 1
+    cost = numbers.ticks("tma.issue" if elected else "tma.issue_lane_loop") * b.lanes
+    rate = numbers.rate("tma.load")
+    overhead = numbers.exact("tma.copy_overhead")
+    occupancy = max(numbers.exact("tma.min_copy"), amount / rate / TICKS_PER_CYCLE + overhead)
+    work = (ticks(occupancy),)
+
+    def build(values: Values) -> Step:
+        step = b.step(tma_load, cost)
+        step.barrier, step.box = index(values), box(values)
+        step.amount, step.count, step.work = amount, b.times, work
+        step.name = op.tensor_map
+        return step
+
+    return build
+
+
+def tma_load(a: Agent, s: Step) -> bool:
+    """A request to the engine, which takes requests in time order: one event."""
+    a.model.clock.post(a.t, a.key, _load_issued, a)
+    return False
+
+
+def _load_issued(a: Agent) -> None:
+    s, sm, model = a.blocked, a.cta.sm, a.model
+    assert s is not None
+    cause = a.cause()
+    now = a.t
+    for _ in range(s.count):
+        accepted, why = sm.accept(now, cause)
+        if accepted > now:
+            a.enabled(s, accepted, why)
+            now, cause = accepted, a.cause()
+        ask = sm.descriptor(s.name, now)
+        start, end, link = sm.tma.serve(ask, s.work[0], after(cause, ask, "descriptor fetch"))
+        sm.starts.append((start, link))
+        if sm.rec is not None:
+            sm.rec.engine(sm, "tma", s.name, start, end)
+        if start > model.clock.now:
+            model.clock.post(start, sm.key, _load_request, (a, s, a.indices, start, link))
+        else:
+            _request(a, s, a.indices, start, link)
+    a.t = now + s.cost
+    a.advance()
+    model.drain()
+
+
+def _load_request(args: tuple[Agent, Step, tuple[int, ...], int, Cause]) -> None:
+    _request(*args)
+    args[0].model.drain()
+
+
+def _request(a: Agent, s: Step, indices: tuple[int, ...], start: int, cause: Cause) -> None:
+    """The engine's request reaches the memory system; the landing counts on the barrier."""
+    model, cta = a.model, a.cta
+    share = cta.share(s.op_id)
+    landing, why = model.memory.load(
+        cta.sm, cta, start, s.amount, s.amount, s.box, share, model.tma_latency, cause, cause
+    )
+    if a.rec is not None:
+        a.rec.flight(a, s, indices, start, landing)
+    if model.strict:
+        model.clock.post(landing, cta.sm.key, _land, (a, s, landing, why))
+    else:
+        cta.mbarriers[s.barrier].land_at(landing, s.amount, why)
+
+
+def _land(args: tuple[Agent, Step, int, Cause]) -> None:
+    a, s, landing, why = args
+    a.cta.mbarriers[s.barrier].land_at(landing, s.amount, why)
+    a.model.drain()
+
+
+# -- TMA stores and bulk groups ----------------------------------------------------------------
+
+
+def tma_store_maker(b: Bound, op: ops.TmaStore) -> Maker:
+    """work = (engine occupancy, latency beside it)"""
+    numbers, amount = b.model.numbers, b.bytes(op.dst)
+    step = b.step(tma_store, numbers.ticks("tma.store_issue") * b.lanes)
+    occupancy = amount / numbers.rate("tma.store") / TICKS_PER_CYCLE
+    step.work = (ticks(occupancy), numbers.ticks("tma.store_latency"))
+    step.amount, step.count, step.name = amount, b.times, op.tensor_map
+    return b.constant(step)
+
+
+def tma_store(a: Agent, s: Step) -> bool:
+    a.model.clock.post(a.t, a.key, _store_issued, a)
+    return False
+
+
+def _store_issued(a: Agent) -> None:
+    s, sm, model = a.blocked, a.cta.sm, a.model
+    assert s is not None
+    cause, now = a.cause(), a.t
+    for _ in range(s.count):
+        accepted, why = sm.accept(now, cause)
+        if accepted > now:
+            a.enabled(s, accepted, why)
+            now, cause = accepted, a.cause()
+        start, end, link = sm.tma.serve(now, s.work[0], cause)
+        sm.starts.append((start, link))
+        sent, why = model.memory.write(start, s.amount, cause)
+        sm.tma.hold(sent)
+        if sm.rec is not None:
+            sm.rec.engine(sm, "tma", s.name, start, max(end, sent))
+        done = max(end, sent) + s.work[1]
+        last = why if sent > end else sm.tma.last
+        assert last is not None
+        a.bulk.issue((done, after(last, done, LATENCY_L2)))
+        if a.rec is not None:
+            a.rec.flight(a, s, a.indices, start, done)
+    a.t = now + s.cost
+    a.advance()
+    model.drain()
+
+
+def commit_bulk(a: Agent, s: Step) -> bool:
+    a.bulk.commit()
+    a.t += s.cost
+    if a.rec is not None:
+        a.rec.group_committed(a, "bulk", len(a.bulk.committed))
+    return True
+
+
+def wait_bulk(a: Agent, s: Step) -> bool:
+    """Both levels return when the source has been read and sent (measured alike)."""
+    a.t += s.cost
+    a.sync += s.cost
+    _wait_groups(a, s, "bulk")
+    return True
+
+
+def _wait_groups(a: Agent, s: Step, kind: str) -> None:
+    """Members of groups are (tick of completion, cause)."""
+    queue = a.bulk if kind == "bulk" else a.cp
+    before = _completions(queue) if a.rec is not None else []
+    time, why = a.t, None
+    for member in _members(queue.retire(s.value)):
+        if member[0] > time:
+            time, why = member
+    if why is not None:
+        a.enabled(s, time, why)
+    if a.rec is not None:
+        a.rec.group_waited(a, s, kind, before)
+
+
+def _members(groups: Iterable[tuple[object, ...]]) -> list[tuple[int, Cause]]:
+    return [cast("tuple[int, Cause]", member) for group in groups for member in group]
+
+
+def _completions(queue: GroupQueue) -> list[tuple[int, int | None]]:
+    """(index, tick of completion) of the groups that nobody has waited for."""
+    return [
+        (queue.retired + i, max((done for done, _ in _members([group])), default=0))
+        for i, group in enumerate(queue.committed)
+    ]
+
+
+# -- cp.async ----------------------------------------------------------------------------------
+
+
+def cp_async_maker(b: Bound, op: ops.CpAsync) -> Maker:
+    """One warp instruction; amount = bytes of all lanes and warps, work = LSU time of them."""
+    numbers, box = b.model.numbers, b.box(op.src)
+    cost = numbers.ticks("cp_async.issue")
+    amount = op.bytes * b.times
+    work = (numbers.ticks("cp_async.issue_contended") * b.warps,)
+    ratio = numbers.rate("tma.fill") / numbers.rate("cp_async.port")
+    port = int(amount * ratio)
+
+    def build(values: Values) -> Step:
+        step = b.step(cp_async, cost)
+        step.box, step.amount, step.count, step.work = box(values), amount, port, work
+        return step
+
+    return build
+
+
+def cp_async(a: Agent, s: Step) -> bool:
+    """Collected until the commit: memory sees the group as one request at its first issue."""
+    if not a.copies:
+        a.copies_cause = a.cause()
+    a.copies.append((a.t, s))
+    a.t += s.cost
+    return True
+
+
+def commit_cp(a: Agent, s: Step) -> bool:
+    if not a.copies:
+        a.cp.commit()
+        a.t += s.cost
+        if a.rec is not None:
+            a.rec.group_committed(a, "cp_async", len(a.cp.committed))
+        return True
+    clock = a.model.clock
+    clock.post(max(clock.now, a.copies[0][0]), a.key, _copies_issued, a)
+    return False
+
+
+def _copies_issued(a: Agent) -> None:
+    """The LSU of the SM takes the instructions; the last one's data completes the group."""
+    s, sm, model = a.blocked, a.cta.sm, a.model
+    assert s is not None
+    first, work = a.copies[0][0], sum(step.work[0] for _, step in a.copies)
+    start, end, link = sm.lsu.serve(first, work, a.copies_cause)
+    last = a.cause()
+    if end > a.t and sm.lsu.last is not None:
+        a.enabled(s, end, sm.lsu.last)
+        last = sm.lsu.last
+    landing, why = 0, last
+    for step, amount, port in _by_op(a.copies):
+        share = a.cta.share(step.op_id)
+        at, because = model.memory.load(
+            sm, a.cta, start, amount, port, step.box, share, model.cp_latency, link, last
+        )
+        if at > landing:
+            landing, why = at, because
+    a.cp.issue((landing, why))
+    a.cp.commit()
+    if a.rec is not None:
+        a.rec.flight(a, a.copies[0][1], a.indices, first, landing)
+        a.rec.group_committed(a, "cp_async", len(a.cp.committed))
+    a.copies.clear()
+    a.t += s.cost
+    a.advance()
+    model.drain()
+
+
+def _by_op(copies: list[tuple[int, Step]]) -> list[tuple[Step, int, int]]:
+    """Copies merged into one request per source tensor: (first step, bytes, port bytes)."""
+    merged: dict[str, tuple[Step, int, int]] = {}
+    for _, step in copies:
+        assert step.box is not None
+        first, amount, port = merged.get(step.box[0], (step, 0, 0))
+        merged[step.box[0]] = (first, amount + step.amount, port + step.count)
+    return list(merged.values())
+
+
+def wait_cp(a: Agent, s: Step) -> bool:
+    a.t += s.cost
+    a.sync += s.cost
+    _wait_groups(a, s, "cp_async")
+    return True

@@ -1,0 +1,192 @@
+"""Handlers of barriers and fences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from asyncsim.sim.path import Cause
+from asyncsim.sim.steps import Bound, Maker, Run, Step
+
+if TYPE_CHECKING:
+    from asyncsim.sim.barriers import TimedMbarrier
+    from asyncsim.sim.role import Agent
+    from asyncsim.stream.operands import Values
+
+__all__ = ["Step"]
+
+
+def barrier_step(
+    b: Bound, index: Callable[[Values], int], run: Run, key: str, *, count: int = 1, value: int = 0
+) -> Maker:
+    """Steps that differ only in their barrier."""
+
+    def build(values: Values) -> Step:
+        step = b.step(run, b.model.numbers.ticks(key))
+        step.barrier, step.count, step.value = index(values), count, value
+        return step
+
+    return b.table(index, build)
+
+
+def fence(a: Agent, s: Step) -> bool:
+    """Fences, bar.warp.sync: an issue cost that counts as synchronisation."""
+    a.t += s.cost
+    a.sync += s.cost
+    return True
+
+
+def init(a: Agent, s: Step) -> bool:
+    a.cta.mbarriers[s.barrier].init(s.value)
+    return fence(a, s)
+
+
+def inval(a: Agent, s: Step) -> bool:
+    a.cta.mbarriers[s.barrier].inval()
+    return fence(a, s)
+
+
+def arrive(a: Agent, s: Step) -> bool:
+    """Takes effect for a sleeping waiter one hand-over after the arrive was issued."""
+    b = a.cta.mbarriers[s.barrier]
+    cause = a.cause()
+    stamp = a.t + a.model.handover
+    _arrive(b, s, stamp, cause)
+    a.t += s.cost
+    a.sync += s.cost
+    return True
+
+
+def _arrive(b: TimedMbarrier, s: Step, stamp: int, cause: Cause) -> None:
+    left = s.count
+    each = s.op.count if s.op.__class__.__name__ == "MbarrierArrive" else 1  # type: ignore[union-attr]
+    while left:
+        n = min(left, b.pending) if each == 1 and b.pending else each
+        b.arrive_at(stamp, n, cause)
+        left -= n
+
+
+def expect(a: Agent, s: Step) -> bool:
+    b = a.cta.mbarriers[s.barrier]
+    for _ in range(s.count):
+        b.expect_tx(s.amount)
+    a.t += s.cost
+    a.sync += s.cost
+    return True
+
+
+def arrive_expect(a: Agent, s: Step) -> bool:
+    b = a.cta.mbarriers[s.barrier]
+    cause, stamp = a.cause(), a.t + a.model.handover
+    for _ in range(s.count):
+        b.expect_tx(s.amount)
+        b.arrive_at(stamp, 1, cause)
+    a.t += s.cost
+    a.sync += s.cost
+    return True
+
+
+def wait(a: Agent, s: Step) -> bool:
+    """Parks until the phase of the parity has completed; no event is needed if it has already."""
+    a.t += s.cost
+    a.sync += s.cost
+    b = a.cta.mbarriers[s.barrier]
+    if b.passes(s.value):
+        _pass(a, s, b)
+        return True
+    b.waiters.append(a)
+    return False
+
+
+def pass_time(a: Agent, s: Step, b: TimedMbarrier) -> int:
+    """When a waiter that is ready at its local time passes a completed phase."""
+    t, done = a.t, b.done
+    if not s.polls:
+        done += b.extra
+        return t if t >= done else done
+    done -= a.model.sleep_extra
+    if t >= done:
+        return t
+    poll = a.model.poll
+    return t - (t - done) // poll * poll
+
+
+def _pass(a: Agent, s: Step, b: TimedMbarrier) -> None:
+    time = pass_time(a, s, b)
+    if time > a.t:
+        assert b.done_cause is not None
+        a.enabled(s, time, b.done_cause)
+
+
+def released(b: TimedMbarrier) -> None:
+    """A phase has completed: its waiters go on (in time order: test again when they wake)."""
+    waiters, b.waiters = b.waiters, []
+    for a in waiters:
+        step = a.blocked
+        assert step is not None
+        if a.model.strict:
+            clock = a.model.clock
+            time = max(clock.now, pass_time(a, step, b))
+            clock.post(time, a.key, _test_again, (a, b))
+        elif b.passes(step.value):
+            _pass(a, step, b)
+            a.model.ready.append(a)
+        else:
+            b.waiters.append(a)
+
+
+def _test_again(waiting: tuple[Agent, TimedMbarrier]) -> None:
+    a, b = waiting
+    step = a.blocked
+    assert step is not None
+    if b.passes(step.value):
+        _pass(a, step, b)
+        a.advance()
+    else:
+        b.waiters.append(a)
+
+
+# -- named barriers ----------------------------------------------------------------------------
+
+
+def bar_sync(a: Agent, s: Step) -> bool:
+    """The agent's warps wait for the last warp of the round; then the barrier takes its time."""
+    b = a.cta.named_barrier(s.barrier)
+    ready = a.t
+    complete = b.arrive_at(ready, a.warps.warps, s.value, a.cause())
+    a.t += s.cost
+    a.sync += s.cost
+    if not complete:
+        b.waiters.append(a)
+        return False
+    stamp, cause = b.stamp, b.cause
+    assert cause is not None
+    waiters, b.waiters, b.stamp, b.cause = b.waiters, [], 0, None
+    for other in waiters:
+        _leave(other, stamp, cause)
+        other.resume()
+    _leave(a, stamp, cause)
+    return True
+
+
+def _leave(a: Agent, stamp: int, cause: Cause) -> None:
+    step = a.blocked
+    assert step is not None
+    time = stamp + step.cost
+    if time > a.t:
+        a.enabled(step, time, cause)
+
+
+def bar_arrive(a: Agent, s: Step) -> bool:
+    b = a.cta.named_barrier(s.barrier)
+    complete = b.arrive_at(a.t, a.warps.warps, s.value, a.cause())
+    a.t += s.cost
+    a.sync += s.cost
+    if complete:
+        stamp, cause = b.stamp, b.cause
+        assert cause is not None
+        waiters, b.waiters, b.stamp, b.cause = b.waiters, [], 0, None
+        for other in waiters:
+            _leave(other, stamp, cause)
+            other.resume()
+    return True

@@ -1,0 +1,84 @@
+"""Handlers of wgmma: issue, commit, wait."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from asyncsim.ir import op as ops
+from asyncsim.machine import ticks
+from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.steps import Bound, Maker, Step
+
+if TYPE_CHECKING:
+    from asyncsim.sim.role import Agent
+
+
+def mma_maker(b: Bound, op: ops.WgmmaMmaAsync) -> Maker:
+    """work = (interval, tail after it); amount = operand bytes read from shared memory."""
+    numbers = b.model.numbers
+    step = b.step(mma, ticks(numbers.curve("wgmma.issue_by_n").at(op.n)))
+    tail = numbers.exact("wgmma.tail_ss") - numbers.exact("wgmma.fence")
+    step.work = (interval(numbers, op.n), ticks(tail))
+    element = b.model.schedule.tile(op.b.tile).dtype.bytes
+    step.amount = (64 + op.n) * op.k * element
+    step.name = f"m64n{op.n}k{op.k}"
+    return b.constant(step)
+
+
+def interval(numbers: Numbers, n: int) -> int:
+    """Ticks between wgmma instructions with both operands in shared memory."""
+    math = n * numbers.exact("wgmma.per_column")
+    operands = numbers.exact("wgmma.ss_base") + n * numbers.exact("wgmma.ss_base_per_column")
+    return ticks(max(math, operands))
+
+
+def mma(a: Agent, s: Step) -> bool:
+    """Issue stalls while the warpgroup has ``queue_depth`` instructions in flight."""
+    group = a.warpgroup
+    assert group is not None
+    oldest = group.issued[a.slot] - group.queue_depth
+    if oldest >= 0:
+        end = group.end_of(oldest)
+        if end is None:
+            group.parked.append(a)
+            return False
+        if end[0] > a.t:
+            a.enabled(s, *end)
+            if a.model.strict:
+                a.held = s
+                return True
+    group.issued[a.slot] += 1
+    group.issue(a, s)
+    a.t += s.cost
+    return True
+
+
+def commit(a: Agent, s: Step) -> bool:
+    group = a.warpgroup
+    assert group is not None
+    group.commits[a.slot] += 1
+    group.issue(a, None)
+    a.t += s.cost
+    if a.rec is not None:
+        a.rec.group_committed(a, "wgmma", group.commits[a.slot])
+    return True
+
+
+def wait(a: Agent, s: Step) -> bool:
+    """Parks until all warps have issued what is waited for, then until it has completed."""
+    group = a.warpgroup
+    assert group is not None
+    covered = group.commits[a.slot] - s.value
+    if group.closed < covered:
+        group.parked.append(a)
+        return False
+    a.t += s.cost
+    a.sync += s.cost
+    if covered > 0:
+        time, cause = group.group_done(covered - 1)
+        if time > a.t:
+            a.enabled(s, time, cause)
+    if a.rec is not None:
+        a.rec.group_waited(a, s, "wgmma", group.known(a.slot))
+    group.retire()
+    return True

@@ -1,0 +1,63 @@
+"""Time: the one place that imports SimPy.
+
+An event is a call at an integer tick. Ties are decided by (time, static id, sequence): SimPy's
+event priority carries the id, its event counter is the sequence. See docs/model-notes.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from simpy import Environment
+from simpy.core import EmptySchedule
+from simpy.events import Event
+
+
+class Clock(Protocol):
+    """What the model needs of an engine."""
+
+    @property
+    def now(self) -> int: ...
+
+    def post(self, time: int, key: int, call: Callable[[Any], None], arg: Any) -> None:
+        """Call ``call(arg)`` at ``time`` (not before now); ``key`` breaks ties."""
+
+    def run(self) -> None:
+        """Run until no event is left."""
+
+
+class _Call(Event):
+    """An event that calls one function; it has happened as soon as it is scheduled."""
+
+    def __init__(self, env: Environment, call: Callable[[Any], None], arg: Any) -> None:
+        self.env = env
+        self.callbacks = [self._fire]
+        self._ok, self._value = True, None
+        self._call, self._arg = call, arg
+
+    def _fire(self, _event: Event) -> None:
+        self._call(self._arg)
+
+
+class SimPyClock:
+    """The engine: a SimPy environment on integer time."""
+
+    def __init__(self) -> None:
+        self._env = Environment(initial_time=0)
+
+    @property
+    def now(self) -> int:
+        return self._env._now  # type: ignore[return-value]
+
+    def post(self, time: int, key: int, call: Callable[[Any], None], arg: Any) -> None:
+        env = self._env
+        env.schedule(_Call(env, call, arg), key, time - env._now)  # type: ignore[arg-type]
+
+    def run(self) -> None:
+        step = self._env.step
+        try:
+            while True:
+                step()
+        except EmptySchedule:
+            return

@@ -1,0 +1,144 @@
+"""Each op's way into the simulator: which handler times it, and what it costs.
+
+One ``match`` per PTX family, each ending in ``assert_never``.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import GroupKind, MbarrierOp, Scope
+from asyncsim.sim import do_compute, do_copy, do_sync, do_tensor
+from asyncsim.sim.steps import Bound, Maker, Run
+
+GROUPS: dict[GroupKind, tuple[Run, Run, str]] = {
+    GroupKind.CP_ASYNC: (do_copy.commit_cp, do_copy.wait_cp, "cp_async"),
+    GroupKind.BULK: (do_copy.commit_bulk, do_copy.wait_bulk, "tma"),
+    GroupKind.WGMMA: (do_tensor.commit, do_tensor.wait, "wgmma"),
+}
+"""Commit, wait, and the group of the machine file that holds their costs."""
+
+
+def make(b: Bound) -> Maker:
+    """The maker of an op's steps."""
+    op = b.op
+    match op:
+        case (
+            ops.MbarrierInit()
+            | ops.MbarrierInval()
+            | ops.MbarrierArrive()
+            | ops.MbarrierExpectTx()
+            | ops.MbarrierArriveExpectTx()
+            | ops.MbarrierWait()
+        ):
+            return _mbarrier(b, op)
+        case ops.CpAsync() | ops.TmaLoad() | ops.TmaStore() | ops.CommitGroup() | ops.WaitGroup():
+            return _copy(b, op)
+        case (
+            ops.FenceMbarrierInit()
+            | ops.FenceProxyAsync()
+            | ops.BarSync()
+            | ops.BarArrive()
+            | ops.BarWarpSync()
+        ):
+            return _sync(b, op)
+        case ops.WgmmaFence() | ops.WgmmaMmaAsync():
+            return _tensor(b, op)
+        case ops.LdGlobal() | ops.StGlobal() | ops.LdShared() | ops.StShared() | ops.Compute():
+            return do_compute.memory(b, op)
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
+    numbers, index = b.model.numbers, b.barrier(op.mbarrier)
+    match op:
+        case ops.MbarrierInit(count=count):
+            return do_sync.barrier_step(b, index, do_sync.init, "mbarrier.init", value=count)
+        case ops.MbarrierInval():
+            return do_sync.barrier_step(b, index, do_sync.inval, "mbarrier.init")
+        case ops.MbarrierArrive(count=count):
+            return do_sync.barrier_step(
+                b, index, do_sync.arrive, "mbarrier.arrive", count=count * b.times
+            )
+        case ops.MbarrierExpectTx(bytes=amount) | ops.MbarrierArriveExpectTx(bytes=amount):
+            run = do_sync.expect if isinstance(op, ops.MbarrierExpectTx) else do_sync.arrive_expect
+            size = b.ev.value(amount)
+
+            def build(values: tuple[int, ...]) -> do_sync.Step:
+                step = b.step(run, numbers.ticks("mbarrier.expect_tx"))
+                step.barrier, step.count = index(values), b.times
+                step.amount = size(values)
+                return step
+
+            return b.table(lambda v: (index(v), size(v)), build)
+        case ops.MbarrierWait(parity=parity):
+            bit = b.ev.value(parity)
+
+            def build_wait(values: tuple[int, ...]) -> do_sync.Step:
+                step = b.step(do_sync.wait, numbers.ticks("mbarrier.try_wait"))
+                step.barrier, step.value = index(values), bit(values)
+                step.polls = op.scope is Scope.ELECTED
+                return step
+
+            return b.table(lambda v: (index(v), bit(v)), build_wait)
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _copy(b: Bound, op: ops.CopyOp) -> Maker:
+    numbers = b.model.numbers
+    match op:
+        case ops.CpAsync():
+            return do_copy.cp_async_maker(b, op)
+        case ops.TmaLoad():
+            return do_copy.tma_load_maker(b, op)
+        case ops.TmaStore():
+            return do_copy.tma_store_maker(b, op)
+        case ops.CommitGroup(kind=kind):
+            run, _, key = GROUPS[kind]
+            return b.constant(b.step(run, numbers.ticks(f"{key}.commit")))
+        case ops.WaitGroup(kind=kind, n=n):
+            _, run, key = GROUPS[kind]
+            step = b.step(run, numbers.ticks(f"{key}.wait"))
+        case _ as unreachable:
+            assert_never(unreachable)
+    step.value = n
+    return b.constant(step)
+
+
+def _sync(b: Bound, op: ops.SyncOp) -> Maker:
+    numbers = b.model.numbers
+    match op:
+        case ops.FenceMbarrierInit():
+            return b.constant(b.step(do_sync.fence, numbers.ticks("fence.mbarrier_init")))
+        case ops.FenceProxyAsync(space=ops.FenceSpace.SHARED):
+            return b.constant(b.step(do_sync.fence, numbers.ticks("fence.proxy_async_smem")))
+        case ops.FenceProxyAsync():
+            return b.constant(b.step(do_sync.fence, numbers.ticks("fence.proxy_async")))
+        case ops.BarWarpSync():
+            return b.constant(b.step(do_sync.fence, numbers.ticks("barrier.syncwarp")))
+        case ops.BarSync(barrier=barrier, threads=threads):
+            threads = threads or b.model.schedule.threads
+            per_warp = numbers.ticks("barrier.sync_per_warp")
+            cost = numbers.ticks("barrier.sync") + per_warp * (threads // 32)
+            step = b.step(do_sync.bar_sync, cost)
+        case ops.BarArrive(barrier=barrier, threads=threads):
+            threads = threads or b.model.schedule.threads
+            step = b.step(do_sync.bar_arrive, numbers.ticks("barrier.sync_per_warp"))
+        case _ as unreachable:
+            assert_never(unreachable)
+    step.barrier, step.value = barrier, threads
+    return b.constant(step)
+
+
+def _tensor(b: Bound, op: ops.TensorOp) -> Maker:
+    match op:
+        case ops.WgmmaFence():
+            step = b.step(do_sync.fence, b.model.numbers.ticks("wgmma.fence"))
+            return b.constant(step)
+        case ops.WgmmaMmaAsync():
+            return do_tensor.mma_maker(b, op)
+        case _ as unreachable:
+            assert_never(unreachable)

@@ -1,0 +1,265 @@
+"""The state of a run: the model as a whole, its SMs, and the CTAs on them."""
+
+from __future__ import annotations
+
+from collections import deque
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import Mbarrier
+from asyncsim.ir.op import OpBase, Scope
+from asyncsim.ir.schedule import Schedule, statements
+from asyncsim.machine import Machine
+from asyncsim.sim import do_sync
+from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
+from asyncsim.sim.do_compute import PIPES, partition_counts
+from asyncsim.sim.engine import Clock
+from asyncsim.sim.memory import Box, Memory
+from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.path import LAUNCH, LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, Cause, after
+from asyncsim.sim.placement import Placement
+from asyncsim.sim.role import Agent
+from asyncsim.sim.servers import Fifo, Pipe
+from asyncsim.sim.sharing import Share, Sharing, block_of
+from asyncsim.sim.steps import StepBinder
+from asyncsim.sim.turns import turn_costs
+from asyncsim.sim.warpgroup import Warpgroup
+from asyncsim.sim.warps import WarpClass, warp_classes
+from asyncsim.stream import Program
+
+if TYPE_CHECKING:
+    from asyncsim.sim.tracing import Recorder
+
+
+class Model:
+    """Everything that the SMs share, and the numbers that handlers read often (in ticks)."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        machine: Machine,
+        placement: Placement,
+        clock: Clock,
+        *,
+        strict: bool,
+        warm: bool,
+        clock_mhz: Fraction,
+        merge: bool,
+    ) -> None:
+        self.schedule, self.placement, self.clock, self.strict = schedule, placement, clock, strict
+        self.numbers = n = Numbers(machine)
+        self.ready: deque[Agent] = deque()
+        self.program = Program(schedule)
+        self.classes = warp_classes(schedule, merge=merge)
+        self.memory = Memory(n, placement, clock_mhz)
+        self.sharing = Sharing(schedule, placement, machine.l2.capacity_bytes, warm=warm)
+        kinds = {type(op) for op in schedule.ops()}
+        self.handover = self.sleep_extra = self.poll = 0
+        if ops.MbarrierInit in kinds:
+            self.handover = _wake(n, 1)
+            self.sleep_extra, self.poll = n.ticks("mbarrier.sleep_extra"), n.ticks("mbarrier.poll")
+        self.tma_latency = self.cp_latency = self.ld_latency = (0, 0)
+        if ops.TmaLoad in kinds:
+            self.tma_latency = n.ticks("tma.latency_l2"), n.ticks("tma.latency_dram")
+            self.descriptor = n.ticks("tma.descriptor_first_use")
+        if ops.CpAsync in kinds:
+            self.cp_latency = n.ticks("cp_async.latency_l2"), n.ticks("cp_async.latency_dram")
+        if ops.LdGlobal in kinds:
+            self.ld_latency = n.ticks("l2.latency"), n.ticks("dram.latency")
+        self.queue_depth = n.count("tma.queue_depth")
+        self.wgmma_queue = n.count("wgmma.queue_depth") if ops.WgmmaMmaAsync in kinds else 1
+        self.prologue, self.ending = n.ticks("launch.prologue"), n.ticks("launch.end")
+        self.barriers = _barrier_indices(schedule)
+        self.extras = self._wake_extras(n)
+        turns = turn_costs(schedule)
+        contended = self._compute_shared()
+        self.binders = [
+            StepBinder(schedule, c, n, self.barriers, turns, contended) for c in self.classes
+        ]
+        self.stalls: list[dict[int, list[int]]] = [{} for _ in self.classes]
+        self.clock_mhz = clock_mhz
+        self.open: dict[int, Cta] = {}  # CTAs that run, by number
+        self.unplaced: deque[int] = deque()
+        self.sms: list[SmState] = []
+        self.end: int = 0
+        self.end_cause: Cause | None = None
+        self.finished: list[tuple[str, int, int, int, int]] = []
+
+    def drain(self) -> None:
+        """Let every agent that can go on do so."""
+        ready = self.ready
+        while ready:
+            ready.popleft().advance()
+
+    def _compute_shared(self) -> bool:
+        """Whether warps of an SM may compute on one sub-partition at the same time."""
+        busy = [0, 0, 0, 0]
+        for c in self.classes:
+            role = self.schedule.role_of(c.first)
+            body = role.body if role else self.schedule.body
+            if any(isinstance(s, ops.Compute) for s in statements(body)):
+                busy = [x + y for x, y in zip(busy, partition_counts(c.warps), strict=True)]
+        return max(busy) * self.placement.ctas_per_sm > 1
+
+    def _wake_extras(self, numbers: Numbers) -> dict[str, int]:
+        """How much later than a lone waiter the last of a barrier's waiting warps passes."""
+        waiting: dict[str, int] = {}
+        for role in self.schedule.roles():
+            names = {
+                s.mbarrier.name
+                for s in statements(role.body)
+                if isinstance(s, ops.MbarrierWait) and s.scope is not Scope.ELECTED
+            }
+            for name in names:
+                waiting[name] = waiting.get(name, 0) + role.warps
+        return {name: _wake(numbers, n) - _wake(numbers, 1) for name, n in waiting.items()}
+
+
+def _wake(numbers: Numbers, warps: int) -> int:
+    return round(numbers.curve("mbarrier.wake_by_warps").at(warps) * 64)
+
+
+def _barrier_indices(schedule: Schedule) -> dict[str, tuple[int, int]]:
+    """(first index, stages) of every barrier array."""
+    indices: dict[str, tuple[int, int]] = {}
+    base = 0
+    for barrier in schedule.of_kind(Mbarrier):
+        indices[barrier.name] = base, barrier.stages
+        base += barrier.stages
+    return indices
+
+
+class SmState:
+    """One simulated SM: engine, ports, tensor core, pipes. ``key`` breaks ties of its requests."""
+
+    def __init__(self, model: Model, index: int, key: int) -> None:
+        n = model.numbers
+        self.model, self.index, self.key = model, index, key
+        self.tma = Pipe(TMA)
+        self.queue_depth = model.queue_depth
+        self.starts: deque[tuple[int, Cause]] = deque(maxlen=model.queue_depth)
+        self.port = Fifo(PORT, n.rate("tma.fill"))
+        self.tensor = Pipe(TENSOR)
+        self.tensor_shared = False
+        self.operand_bytes = self.operand_ticks = 0
+        self.smem = Fifo(SMEM, n.rate("smem.port"))
+        self.lsu, self.store = Pipe(LSU), Pipe(STORE)
+        self.pipes = [[Pipe(PIPE) for _ in PIPES] for _ in range(4)]
+        self.maps: dict[str, int] = {}
+        self.rec: Recorder | None = None
+
+    def accept(self, now: int, cause: Cause) -> tuple[int, Cause]:
+        """When the engine's queue takes one more copy."""
+        starts = self.starts
+        if len(starts) < self.queue_depth or starts[0][0] <= now:
+            return now, cause
+        return starts[0]
+
+    def descriptor(self, name: str, now: int) -> int:
+        """When the engine has the tensor map: its first use on an SM fetches it."""
+        ready = self.maps.get(name)
+        if ready is None:
+            ready = self.maps[name] = now + self.model.descriptor
+        return max(now, ready)
+
+    def use_port(self, time: int, amount: int, cause: Cause) -> tuple[int, Cause]:
+        """LSU traffic on the shared-memory port gets what wgmma operand reads leave."""
+        if self.tensor.free > time and self.operand_ticks:
+            port = self.model.numbers.rate("smem.port")
+            rest = port - Fraction(self.operand_bytes, self.operand_ticks)
+            slowed = max(rest, port / 16)
+            amount = int(amount * port / slowed)
+        _, end, _ = self.smem.serve(time, amount, cause)
+        assert self.smem.last is not None
+        return end, self.smem.last
+
+    def launch(self, number: int, slot: int, time: int, cause: Cause) -> None:
+        """Start a CTA on one of the SM's slots."""
+        model = self.model
+        cta = model.open[number] = Cta(self, number, slot, time, cause)
+        model.ready.extend(cta.agents)
+        model.drain()
+
+
+class Cta:
+    """A CTA on an SM: its barriers and agents."""
+
+    def __init__(self, sm: SmState, number: int, slot: int, start: int, cause: Cause) -> None:
+        model = sm.model
+        self.sm, self.number, self.slot = sm, number, slot
+        self.launched, self.start = start, start + model.prologue
+        self.cause = after(cause, self.start, LAUNCH)
+        self.mbarriers = [
+            TimedMbarrier(f"{name}[{s}]", model.extras.get(name, 0), do_sync.released)
+            for name, (_, stages) in model.barriers.items()
+            for s in range(stages)
+        ]
+        self._named: dict[int, TimedNamedBarrier] = {}
+        self.touched: set[Box] = set()
+        self._shares: dict[int, Share] = {}
+        self.agents: list[Agent] = []
+        groups: dict[tuple[str, int], list[Agent]] = {}
+        block = block_of(model.schedule, number)
+        for i, c in enumerate(model.classes):
+            a = Agent(model, self, c, sm.key + 1 + slot * len(model.classes) + i, model.stalls[i])
+            a.stream = model.program.bound(model.binders[i], block, c.first)
+            a.rec = sm.rec
+            self.agents.append(a)
+            if uses_warpgroup(model.schedule, c):
+                groups.setdefault((c.role, c.first // 4), []).append(a)
+        for members in groups.values():
+            group = Warpgroup(self, len(members), members[0].key, model.wgmma_queue)
+            for slot, a in enumerate(members):
+                a.warpgroup, a.slot = group, slot
+        self.live = len(self.agents)
+        self.end, self.end_cause = self.start, self.cause
+
+    def share(self, op_id: int) -> Share:
+        share = self._shares.get(op_id)
+        if share is None:
+            share = self._shares[op_id] = self.sm.model.sharing.of(self.number, op_id)
+        return share
+
+    def named_barrier(self, number: int) -> TimedNamedBarrier:
+        barrier = self._named.get(number)
+        if barrier is None:
+            barrier = self._named[number] = TimedNamedBarrier()
+        return barrier
+
+    def ended(self, a: Agent) -> None:
+        """An agent is at its end; the CTA ends with the last of them."""
+        model = self.sm.model
+        model.finished.append((a.warps.role, self.number, self.start, a.t, a.stall_total))
+        self.live -= 1
+        a.done = True
+        if a.t >= self.end:
+            self.end, self.end_cause = a.t, a.cause()
+        if self.live == 0:
+            end = self.end + model.ending
+            last = self.end_cause
+            self.end_cause = after(last, end, LAUNCH)
+            model.clock.post(end, self.sm.key, self._retire, end)
+
+    def _retire(self, end: int) -> None:
+        """The CTA has left the SM; the next of the launch takes its slot."""
+        model = self.sm.model
+        del model.open[self.number]
+        if end >= model.end:
+            model.end, model.end_cause = end, self.end_cause
+        if self.sm.rec is not None:
+            self.sm.rec.cta(self, end)
+        if model.unplaced:
+            number = model.unplaced.popleft()
+            begin = end + model.numbers.ticks("launch.replacement")
+            model.clock.post(begin, self.sm.key, self._replace, (number, begin))
+
+    def _replace(self, args: tuple[int, int]) -> None:
+        number, begin = args
+        self.sm.launch(number, self.slot, begin, after(self.end_cause, begin, LAUNCH))
+
+
+def uses_warpgroup(schedule: Schedule, c: WarpClass) -> bool:
+    role = schedule.role_of(c.first)
+    body = role.body if role else schedule.body
+    return any(isinstance(s, OpBase) and s.scope is Scope.WARPGROUP for s in statements(body))

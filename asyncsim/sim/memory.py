@@ -1,0 +1,187 @@
+"""The memory system behind the SMs: DRAM, GPC ports, fill ports, as FIFO servers.
+
+A request is cut through every server on its way: each starts when the one before hands on the first
+byte, the request has landed when the slowest is through, plus the latency of the level it hits.
+Loaded DRAM has a round trip that grows with the bytes in flight before its rate decides.
+There is no limit of bytes in flight below an SM's shared memory: none was found on the hardware.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from fractions import Fraction
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from asyncsim.machine import ticks
+from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.path import (
+    DRAM,
+    DRAM_WRITE,
+    FANOUT,
+    GPC,
+    LATENCY_DRAM,
+    LATENCY_L2,
+    Cause,
+)
+from asyncsim.sim.placement import Placement
+from asyncsim.sim.servers import Fifo
+
+if TYPE_CHECKING:
+    from asyncsim.sim.machine_state import Cta, SmState
+    from asyncsim.sim.sharing import Share
+
+Box = tuple[str, tuple[int, ...]]
+
+
+class Memory:
+    """L2 and DRAM of the GPU, scaled to the simulated SMs."""
+
+    def __init__(self, numbers: Numbers, placement: Placement, clock_mhz: Fraction) -> None:
+        self._numbers = numbers
+        sms, simulated = placement.sms, len(placement.sms)
+        self._share = Fraction(simulated, placement.active_sms)
+        self._all_sms = numbers.machine.gpu.sms
+        self._per_sim_byte = Fraction(placement.active_sms, simulated * self._all_sms)
+        # DRAM runs on its own clock: in SM cycles it is faster when the SMs are slower.
+        dram = self._share * Fraction(numbers.machine.clock.boost_mhz) / clock_mhz
+        self.dram = Fifo(DRAM, dram * numbers.rate("dram.read"))
+        self.dram_write = Fifo(DRAM_WRITE, self._share * numbers.rate("dram.write"))
+        self.store = Fifo(DRAM_WRITE, self._share * numbers.rate("gst.device"))
+        self.partial_store = Fifo(DRAM_WRITE, self._share * numbers.rate("gst.partial_device"))
+        self._ports: dict[int, tuple[Fifo, Fifo]] = {}
+        whole = simulated == placement.active_sms
+        for sm in sms:
+            group = sm.gpc if whole else -sm.gpc_active
+            if group not in self._ports:
+                members = sum((s.gpc if whole else -s.gpc_active) == group for s in sms)
+                part = Fraction(members, sm.gpc_active)
+                self._ports[group] = (
+                    Fifo(GPC, part * numbers.rate("l2.gpc")),
+                    Fifo(FANOUT, part * numbers.rate("l2.shared_gpc")),
+                )
+        self._group = {s.index: s.gpc if whole else -s.gpc_active for s in sms}
+        self._contents: OrderedDict[Box, tuple[int, Cause, int]] = OrderedDict()
+        self._held = 0
+        self._capacity = int(numbers.bytes("l2.capacity") * self._share)
+        self._flight: deque[tuple[int, int]] = deque()  # (landing, bytes) of DRAM reads
+        self._in_flight = 0
+        self._round_trip = _RoundTrip(numbers)
+
+    def load(
+        self,
+        sm: SmState,
+        cta: Cta,
+        time: int,
+        amount: int,
+        port_bytes: int,
+        box: Box | None,
+        share: Share,
+        latencies: tuple[int, int],
+        cause: Cause,
+        last: Cause,
+    ) -> tuple[int, Cause]:
+        """When ``amount`` bytes asked for from ``time`` on have landed in the SM, and why then.
+
+        cause, last: of the first request at ``time`` and of the last one; latencies: of an L2
+        hit and of a miss, beside the servers; port_bytes: the amount as the fill port counts it.
+        """
+        ready = self._look_up(cta, time, amount, box, share)
+        gpc, fanout = self._ports[self._group[sm.index]]
+        at, end, link, started = time, last[0], last, cause
+        missed = ready is None and share.miss
+        if missed:
+            at, end, started = self.dram.serve(at, amount * share.dram[0] // share.dram[1], started)
+            link = self.dram.last or link
+        for server, size in (
+            (gpc, amount * share.gpc[0] // share.gpc[1]),
+            (fanout, amount),
+            (sm.port, port_bytes),
+        ):
+            at, finished, started = server.serve(at, size, started)
+            if finished >= end and server.last is not None:
+                end, link = finished, server.last
+        landing = end + latencies[1 if missed else 0]
+        label = LATENCY_DRAM if missed else LATENCY_L2
+        if missed:
+            charged = amount * share.dram[0] // share.dram[1]
+            floor = time + self._loaded(time, charged)
+            if floor > landing:
+                landing, end, link = floor, time, cause
+            self._flight.append((landing, charged))
+            self._in_flight += charged
+        elif ready is not None and ready[0] > landing:
+            return ready[0], ready[1]
+        why: Cause = (landing, label, end, link)
+        if missed and box is not None:
+            self._remember(box, landing, why, amount * share.dram[0] // share.dram[1])
+        return landing, why
+
+    def _look_up(
+        self, cta: Cta, time: int, amount: int, box: Box | None, share: Share
+    ) -> tuple[int, Cause] | None:
+        """When the box is or will be in L2 through an earlier fetch; None if nobody fetched it."""
+        if box is None:
+            return None
+        if not share.miss:
+            return None
+        known = self._contents.get(box)
+        if known is None:
+            return None
+        ready, cause, _ = known
+        self._contents.move_to_end(box)
+        if ready > time and box not in cta.touched:
+            # A fetch in flight, by one of the CTAs that share the box: its part of the bytes.
+            self.dram.serve(time, amount * share.dram[0] // share.dram[1], cause)
+        cta.touched.add(box)
+        return ready, cause
+
+    def _remember(self, box: Box, landing: int, cause: Cause, charged: int) -> None:
+        self._contents[box] = (landing, cause, charged)
+        self._held += charged
+        while self._held > self._capacity:
+            _, (_, _, dropped) = self._contents.popitem(last=False)
+            self._held -= dropped
+
+    def _loaded(self, time: int, amount: int) -> int:
+        """The DRAM round trip with the bytes in flight now, this request among them."""
+        flight = self._flight
+        while flight and flight[0][0] <= time:
+            self._in_flight -= flight.popleft()[1]
+        per_sm = (self._in_flight + amount) * self._per_sim_byte
+        return self._round_trip.at(int(per_sm))
+
+    def write(self, time: int, amount: int, cause: Cause) -> tuple[int, Cause]:
+        """When a bulk store's bytes have left the SM for L2 and DRAM."""
+        _, end, _ = self.dram_write.serve(time, amount, cause)
+        assert self.dram_write.last is not None
+        return end, self.dram_write.last
+
+    def utilisation(self, total: int) -> dict[str, float]:
+        """Busy share of the shared servers over the run."""
+        ports = [p for p, _ in self._ports.values()]
+        fan = [f for _, f in self._ports.values()]
+        stores = (self.dram_write, self.store, self.partial_store)
+        return {
+            DRAM: self.dram.busy_ticks / total,
+            GPC: max(p.busy_ticks for p in ports) / total,
+            FANOUT: max(f.busy_ticks for f in fan) / total,
+            DRAM_WRITE: sum(s.busy_ticks for s in stores) / total,
+        }
+
+
+class _RoundTrip:
+    """The curve of the DRAM round trip in integer ticks, by bytes in flight for each SM."""
+
+    def __init__(self, numbers: Numbers) -> None:
+        curve = numbers.curve("dram.round_trip_by_inflight")
+        self._points = [(x, ticks(y)) for x, y in curve.points]
+
+    def at(self, amount: int) -> int:
+        points = self._points
+        if amount <= points[0][0] or len(points) == 1:
+            return points[0][1]
+        for (x0, y0), (x1, y1) in pairwise(points):
+            if amount <= x1:
+                return y0 + (y1 - y0) * (amount - x0) // (x1 - x0)
+        return points[-1][1]  # beyond the last point the server's rate decides

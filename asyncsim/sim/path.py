@@ -1,0 +1,80 @@
+"""Causes, the critical path, and what bounds a run, in words.
+
+A cause is (time, label, start, previous cause): from ``start`` to ``time`` this was what everybody
+downstream waited for. Walking back from the end covers the whole run. See docs/model-notes.md.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+Cause = tuple[int, str, int, Any]
+"""(end tick, what took the time, start tick, Cause or None)."""
+
+LAUNCH = "launch"
+SYNC = "synchronisation"
+LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL = "L2 latency", "DRAM latency", "wgmma tail"
+TMA, PORT, GPC, FANOUT, DRAM, DRAM_WRITE = (
+    "TMA engine",
+    "fill port",
+    "GPC port",
+    "L2 fan-out",
+    "DRAM",
+    "DRAM write",
+)
+TENSOR, SMEM, LSU, PIPE, STORE = (
+    "tensor core",
+    "shared-memory port",
+    "cp.async issue",
+    "arithmetic pipes",
+    "global store port",
+)
+SERVERS = frozenset({TMA, PORT, GPC, FANOUT, DRAM, DRAM_WRITE, TENSOR, SMEM, LSU, PIPE, STORE})
+LATENCIES = frozenset({LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL})
+
+BOUND_SHARE, BARRIER_SHARE, SATURATED, LATENCY_SHARE = 0.90, 0.50, 0.98, 0.40
+
+
+def after(cause: Cause, time: int, label: str) -> Cause:
+    """The cause extended to ``time`` by ``label``; equal labels in a row become one link."""
+    end, last, start, previous = cause
+    if time <= end:
+        return cause
+    if last == label:
+        return (time, label, start, previous)
+    return (time, label, end, cause)
+
+
+def walk(cause: Cause | None) -> tuple[dict[str, int], int]:
+    """Ticks per label along the path, and how often it passes through a copy in flight."""
+    shares: dict[str, int] = {}
+    wraps = 0
+    while cause is not None:
+        end, label, start, previous = cause
+        shares[label] = shares.get(label, 0) + end - start
+        if label in (LATENCY_L2, LATENCY_DRAM):
+            wraps += 1
+        if previous is not None and previous[0] < start:
+            shares[LAUNCH] = shares.get(LAUNCH, 0) + start - previous[0]
+        cause = previous
+    return shares, wraps
+
+
+def bound_by(path: dict[str, float], wraps: int, ctas: int, engines: dict[str, float]) -> str:
+    """What limits the run: the rule of docs/model-notes.md over path shares and utilisations."""
+    ordered = sorted(path.items(), key=lambda item: (-item[1], item[0]))
+    if not ordered:
+        return "nothing: the schedule does no work"
+    top, share = ordered[0]
+    latency = sum(path.get(label, 0.0) for label in LATENCIES)
+    parts = ", ".join(f"{name} {100 * s:.0f} %" for name, s in ordered[:3] if s >= 0.01)
+    if share >= BOUND_SHARE and top not in LATENCIES | {SYNC}:
+        text = f"{top} ({100 * share:.0f} % of the critical path)"
+    elif wraps > 2 * ctas and latency >= LATENCY_SHARE:
+        text = f"latency, too few stages: {parts} of the critical path"
+    elif path.get(SYNC, 0.0) > BARRIER_SHARE:
+        text = f"barriers: {parts} of the critical path"
+    else:
+        text = f"mostly {parts} of the critical path"
+    full = [n for n, use in sorted(engines.items()) if use >= SATURATED and n != top]
+    return text + (f"; also saturated: {', '.join(full)}" if full else "")

@@ -1,0 +1,123 @@
+"""Where CTAs run: occupancy, which SMs are simulated, their GPCs, their start times.
+
+k = 8 SMs stand for all active ones, spread over the classes of SMs (size of the GPC, number of
+CTAs), each class in proportion and with at least one; shared servers are scaled by k / active.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from asyncsim.ir.decl import Fragment
+from asyncsim.ir.schedule import Schedule
+from asyncsim.machine import Machine
+from asyncsim.predict.result import Occupancy
+
+SAMPLE = 8
+BASE_REGISTERS = 40  # addresses, counters and temporaries of a thread beside its fragments
+
+
+@dataclass(frozen=True, slots=True)
+class Sm:
+    """A simulated SM. ``index``: its place in the launch order; ``gpc``: its GPC."""
+
+    index: int
+    gpc: int
+    gpc_active: int  # active SMs of that GPC
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """The launch: which CTAs are simulated where. CTA ids are linear, x fastest."""
+
+    occupancy: Occupancy
+    ctas_per_sm: int
+    active_sms: int
+    sms: tuple[Sm, ...]
+    queue: tuple[int, ...]  # ids of the simulated CTAs, in launch order
+    gpc_of: tuple[int, ...]  # of every active SM
+
+    @property
+    def wave_ctas(self) -> int:
+        """CTAs that run at once on the whole GPU."""
+        return self.active_sms * self.ctas_per_sm
+
+
+def place(schedule: Schedule, machine: Machine, *, exact: bool, sample: int = SAMPLE) -> Placement:
+    """Decide the launch of a schedule."""
+    per_sm, limit = _ctas_per_sm(schedule, machine)
+    ctas, sms = schedule.ctas, machine.gpu.sms
+    active = min(sms, ctas)
+    gpc_of = _gpcs(machine, active)
+    sizes = Counter(gpc_of)
+    chosen = range(active) if exact or active <= sample else _sample(gpc_of, ctas, sample)
+    occupancy = Occupancy(
+        ctas_per_sm=per_sm,
+        waves=ctas / (sms * per_sm),
+        smem_bytes=schedule.smem_bytes,
+        limited_by=limit,
+    )
+    simulated = tuple(Sm(p, gpc_of[p], sizes[gpc_of[p]]) for p in chosen)
+    queue = sorted(i for p in chosen for i in range(p, ctas, active))
+    return Placement(occupancy, per_sm, active, simulated, tuple(queue), gpc_of)
+
+
+def _ctas_per_sm(schedule: Schedule, machine: Machine) -> tuple[int, str]:
+    gpu = machine.gpu
+    granule = gpu.smem_granule_bytes
+    smem = -(-(schedule.smem_bytes + gpu.smem_reserved_per_cta_bytes) // granule) * granule
+    estimate = BASE_REGISTERS + sum(f.registers for f in schedule.of_kind(Fragment))
+    declared = gpu.registers_per_sm // (schedule.threads * schedule.ctas_per_sm)
+    per_thread = max(1, min(estimate, declared, gpu.registers_per_thread))
+    per_warp = -(-32 * per_thread // gpu.register_granule) * gpu.register_granule
+    limits = {
+        "shared memory": gpu.smem_per_sm_bytes // smem,
+        f"registers, about {per_thread} a thread": gpu.registers_per_sm
+        // (per_warp * schedule.warps),
+        "threads": min(gpu.threads_per_sm // schedule.threads, gpu.warps_per_sm // schedule.warps),
+        "CTAs of an SM": gpu.ctas_per_sm,
+    }
+    name = min(limits, key=lambda n: limits[n])
+    return max(1, limits[name]), name
+
+
+def _gpcs(machine: Machine, active: int) -> tuple[int, ...]:
+    """The GPC of each SM in launch order: runs of ``gpc_run`` SMs in one GPC after another."""
+    left = list(machine.gpu.gpc_sms)
+    order: list[int] = []
+    while len(order) < active:
+        for gpc, room in enumerate(left):
+            take = min(room, machine.launch.gpc_run)
+            order += [gpc] * take
+            left[gpc] -= take
+    return tuple(order[:active])
+
+
+def _sample(gpc_of: tuple[int, ...], ctas: int, sample: int) -> list[int]:
+    """Indices of the SMs to simulate: classes in proportion, at least one of each."""
+    active = len(gpc_of)
+    sizes = Counter(gpc_of)
+    more = ctas % active  # SMs that run one CTA more than the others
+    classes: dict[tuple[int, bool], list[int]] = {}
+    for p in range(active):
+        classes.setdefault((sizes[gpc_of[p]], p < more), []).append(p)
+    counts = _apportion({c: len(members) for c, members in classes.items()}, sample)
+    chosen: list[int] = []
+    for c, members in classes.items():
+        n, size = counts[c], len(members)
+        chosen += [members[(2 * i + 1) * size // (2 * n)] for i in range(n)]
+    return sorted(chosen)
+
+
+def _apportion(sizes: dict[tuple[int, bool], int], seats: int) -> dict[tuple[int, bool], int]:
+    """Seats by largest remainder, each class at least one (then there may be more in all)."""
+    total = sum(sizes.values())
+    counts = {c: max(1, size * seats // total) for c, size in sizes.items()}
+    by_remainder = sorted(sizes, key=lambda c: (-(sizes[c] * seats % total), c))
+    for c in by_remainder:
+        if sum(counts.values()) >= seats:
+            break
+        if counts[c] < sizes[c]:
+            counts[c] += 1
+    return counts

@@ -1,0 +1,85 @@
+"""First come, first served servers with an exact clock.
+
+``free`` is kept as an integer numerator over the rate, so that rounding to ticks never biases the
+rate; only the times handed out are rounded (up). See docs/model-notes.md.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from asyncsim.sim.path import Cause
+
+
+class Fifo:
+    """A server of ``rate`` bytes per tick. ``last``: the cause that ends when it becomes free."""
+
+    __slots__ = ("_den", "_free", "_num", "busy", "label", "last")
+
+    def __init__(self, label: str, rate: Fraction) -> None:
+        self.label = label
+        self._num, self._den = rate.numerator, rate.denominator
+        self._free = 0  # ticks times _num
+        self.busy = 0  # the same
+        self.last: Cause | None = None
+
+    def serve(self, time: int, amount: int, cause: Cause) -> tuple[int, int, Cause]:
+        """Serve ``amount`` bytes asked for at ``time``: (start, end, the cause of the start).
+
+        The start is cut through: what follows may begin with the first byte.
+        """
+        num = self._num
+        at, work = time * num, amount * self._den
+        free = self._free
+        last = self.last
+        self.busy += work
+        if free > at and last is not None:
+            start, started = -(-free // num), last
+            self._free = free + work
+            end = -(-self._free // num)
+            self.last = (end, self.label, last[2], last[3])
+        else:
+            start, started = time, cause
+            self._free = at + work
+            end = -(-self._free // num)
+            self.last = (end, self.label, time, cause)
+        return start, end, started
+
+    @property
+    def free(self) -> int:
+        """The tick from which the server is idle."""
+        return -(-self._free // self._num)
+
+    @property
+    def busy_ticks(self) -> float:
+        return self.busy / self._num
+
+
+class Pipe:
+    """A server whose work is given in ticks."""
+
+    __slots__ = ("busy", "free", "label", "last")
+
+    def __init__(self, label: str) -> None:
+        self.label = label
+        self.free = self.busy = 0
+        self.last: Cause | None = None
+
+    def serve(self, time: int, work: int, cause: Cause) -> tuple[int, int, Cause]:
+        """Work of ``work`` ticks asked for at ``time``: (start, end, the cause of the start)."""
+        free, last = self.free, self.last
+        self.busy += work
+        if free > time and last is not None:
+            self.free = end = free + work
+            self.last = (end, self.label, last[2], last[3])
+            return free, end, last
+        self.free = end = time + work
+        self.last = (end, self.label, time, cause)
+        return time, end, cause
+
+    def hold(self, time: int) -> None:
+        """The server is not free before ``time``: what it did could not be handed on."""
+        if time > self.free and self.last is not None:
+            self.busy += time - self.free
+            self.free = time
+            self.last = (time, self.label, self.last[2], self.last[3])

@@ -1,0 +1,222 @@
+"""Which CTAs fetch the same boxes: what is merged in a GPC, what comes from DRAM, what hits in L2.
+
+Two CTAs whose first execution of a load names the same box share that load's boxes throughout.
+From the coordinates of the whole launch this gives, for a load of a CTA: the part of its bytes that
+its GPC port carries (the SMs of a GPC that read the same lines are merged), the part that DRAM
+carries, and whether an earlier wave has left the box in L2. It is coarse: waves, not times.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+
+from asyncsim.ir import op as ops
+from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
+from asyncsim.ir.op import GlobalView
+from asyncsim.ir.schedule import Schedule, statements
+from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
+from asyncsim.sim.placement import Placement
+
+Key = tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A load of one CTA: fractions (numerator, denominator) of its bytes, and whether it misses."""
+
+    miss: bool
+    dram: tuple[int, int]
+    gpc: tuple[int, int]
+
+
+PRIVATE_MISS = Share(True, (1, 1), (1, 1))
+PRIVATE_HIT = Share(False, (1, 1), (1, 1))
+
+
+class Sharing:
+    """The shares of every load of a launch, computed wave by wave when first asked for."""
+
+    def __init__(
+        self, schedule: Schedule, placement: Placement, capacity_bytes: int, *, warm: bool
+    ) -> None:
+        self._schedule, self._placement, self._capacity = schedule, placement, capacity_bytes
+        self._first = _first_touches(schedule)
+        self._waves: list[dict[int, _Wave]] = []
+        self._seen: dict[Key, int] = {}  # first box of a load -> bytes fetched before, in all
+        self._fetched = 0
+        self._warm = warm and _bytes(schedule, reads=True) <= capacity_bytes
+        waves = max(1, -(-schedule.ctas // placement.wave_ctas))
+        self._written = _bytes(schedule, reads=False) // waves
+
+    def of(self, cta: int, op_id: int) -> Share:
+        """The share of a load of a CTA."""
+        number = cta // self._placement.wave_ctas
+        while len(self._waves) <= number:
+            self._waves.append(self._wave(len(self._waves)))
+        wave = self._waves[number].get(op_id)
+        return wave.share(cta) if wave else PRIVATE_HIT if self._warm else PRIVATE_MISS
+
+    def _wave(self, number: int) -> dict[int, _Wave]:
+        size = self._placement.wave_ctas
+        ctas = range(number * size, min((number + 1) * size, self._schedule.ctas))
+        waves: dict[int, _Wave] = {}
+        fetched = self._written
+        keys: dict[int, dict[int, Key]] = {}
+        for cta in ctas:
+            for op_id, key in self._first(*block_of(self._schedule, cta)).items():
+                keys.setdefault(op_id, {})[cta] = key
+        for op_id, by_cta in keys.items():
+            known = {k: self._recent(k) for k in set(by_cta.values())}
+            waves[op_id] = _Wave(self._placement, by_cta, known)
+            fetched += sum(key[-1] for key in known)  # type: ignore[misc]
+        for by_cta in keys.values():
+            for key in by_cta.values():
+                self._seen[key] = self._fetched
+        self._fetched += fetched
+        return waves
+
+    def _recent(self, key: Key) -> bool:
+        """Whether L2 still holds what an earlier wave fetched."""
+        at = self._seen.get(key)
+        return self._warm or (at is not None and self._fetched - at <= self._capacity)
+
+
+class _Wave:
+    """One load of one wave."""
+
+    def __init__(
+        self, placement: Placement, by_cta: dict[int, Key], known: dict[Key, bool]
+    ) -> None:
+        self._by_cta, self._known = by_cta, known
+        self._count = Counter(by_cta.values())
+        active = placement.active_sms
+        self._gpc = {cta: placement.gpc_of[cta % active] for cta in by_cta}
+        members = Counter(self._gpc.values())
+        distinct = Counter(g for g, _ in {(self._gpc[c], k) for c, k in by_cta.items()})
+        self._merged = {g: (distinct[g], members[g]) for g in members}
+
+    def share(self, cta: int) -> Share:
+        key = self._by_cta.get(cta)
+        if key is None:
+            return PRIVATE_MISS
+        return Share(
+            miss=not self._known[key],
+            dram=(1, self._count[key]),
+            gpc=self._merged[self._gpc[cta]],
+        )
+
+
+def block_of(schedule: Schedule, cta: int) -> tuple[int, int, int]:
+    """Block coordinates of a linear CTA id."""
+    x, y, _ = schedule.grid
+    return cta % x, cta // x % y, cta // (x * y)
+
+
+def _views(schedule: Schedule) -> dict[int, GlobalView]:
+    """The global box of every load, by op id."""
+    return {
+        op.id: op.src
+        for op in schedule.ops()
+        if isinstance(op, ops.TmaLoad | ops.CpAsync | ops.LdGlobal)
+    }
+
+
+def _bytes(schedule: Schedule, *, reads: bool) -> int:
+    """Bytes of the tensors that the schedule loads, or stores."""
+    if reads:
+        names = {view.tensor for view in _views(schedule).values()}
+    else:
+        stores = (op for op in schedule.ops() if isinstance(op, ops.TmaStore | ops.StGlobal))
+        names = {op.dst.tensor for op in stores}
+    tensors = [schedule.tensor(name) for name in names]
+    return sum(prod(t.shape) * t.dtype.bytes for t in tensors)
+
+
+def _first_touches(
+    schedule: Schedule,
+) -> Callable[[int, int, int], dict[int, Key]]:
+    """A function from block coordinates to the first box of every load: (tensor, start, bytes).
+
+    It runs the statements once, with every loop at its first turn; bytes are those of all turns.
+    """
+    views = _views(schedule)
+    lines: list[str] = ["def first(bx, by, bz):", "    out = {}"]
+    bodies = [_outside(schedule.body)] + [
+        r.body for s in statements(schedule.body) if isinstance(s, Specialize) for r in s.roles
+    ]
+    for body in bodies:
+        lines.append("    turns = 1")
+        _write(schedule, body, 1, lines, views)
+    lines.append("    return out")
+    scope: dict[str, object] = {"__builtins__": {}, "min": min, "max": max}
+    scope.update({f"a_{n}": v for n, v in schedule.args})
+    exec(compile("\n".join(lines), f"<first touches of {schedule.name}>", "exec"), scope)
+    return scope["first"]  # type: ignore[return-value]
+
+
+def _outside(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    return tuple(s for s in body if not isinstance(s, Specialize))
+
+
+def _write(
+    schedule: Schedule,
+    body: tuple[Stmt, ...],
+    depth: int,
+    lines: list[str],
+    views: dict[int, GlobalView],
+) -> None:
+    pad = "    " * depth
+    if not any(not isinstance(s, Role) for s in body):
+        lines.append(pad + "pass")
+    for s in body:
+        match s:
+            case For(var=var, trip_count=count, body=inner):
+                name = f"n{len(lines)}"
+                lines.append(f"{pad}{name} = {_expr(count)}")
+                lines.append(f"{pad}if {name} > 0:")
+                lines.append(f"{pad}    v_{var} = 0")
+                lines.append(f"{pad}    turns = turns * {name}")
+                _write(schedule, inner, depth + 1, lines, views)
+                lines.append(f"{pad}    turns = turns // {name}")
+            case When(condition=test, body=inner, orelse=other):
+                lines.append(f"{pad}if {_expr(test)}:")
+                _write(schedule, inner, depth + 1, lines, views)
+                if other:
+                    lines.append(f"{pad}else:")
+                    _write(schedule, other, depth + 1, lines, views)
+            case Elect(body=inner):
+                _write(schedule, inner, depth, lines, views)
+            case Set(var=var, value=value):
+                lines.append(f"{pad}v_{var} = {_expr(value)}")
+            case ops.TmaLoad() | ops.CpAsync() | ops.LdGlobal():
+                view = views[s.id]
+                size = prod(view.shape) * schedule.tensor(view.tensor).dtype.bytes
+                size *= 1 if isinstance(s, ops.TmaLoad) else 32
+                start = "".join(f"{_expr(e)}, " for e in view.start)
+                key = f"({view.tensor!r}, ({start}), {size} * turns)"
+                lines.append(f"{pad}out.setdefault({s.id}, {key})")
+            case _:
+                lines.append(pad + "pass")
+
+
+def _expr(expr: Expr) -> str:
+    return python_source(expr, _leaf)
+
+
+def _leaf(node: Expr) -> str:
+    match node:
+        case Var(name):
+            return f"v_{name}"
+        case Arg(name):
+            return f"a_{name}"
+        case BuiltinRef(Builtin.BLOCK_IDX_X):
+            return "bx"
+        case BuiltinRef(Builtin.BLOCK_IDX_Y):
+            return "by"
+        case BuiltinRef(Builtin.BLOCK_IDX_Z):
+            return "bz"
+        case _:
+            return "0"

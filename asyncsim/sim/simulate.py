@@ -1,0 +1,147 @@
+"""simulate: run a schedule on a machine and say how long it takes and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from asyncsim.ir import op as ops
+from asyncsim.ir.schedule import Schedule
+from asyncsim.machine import TICKS_PER_CYCLE, Machine
+from asyncsim.predict.result import Prediction
+from asyncsim.sim.engine import Clock, SimPyClock
+from asyncsim.sim.machine_state import Model, SmState, uses_warpgroup
+from asyncsim.sim.path import LAUNCH, Cause
+from asyncsim.sim.placement import SAMPLE, Placement, place
+from asyncsim.sim.report import prediction
+from asyncsim.sim.tracing import Recorder
+
+
+class Deadlock(Exception):
+    """The run stopped with live roles: its time means nothing. ``blocked`` says who waits where."""
+
+    def __init__(self, blocked: tuple[str, ...]) -> None:
+        self.blocked = blocked
+        super().__init__("roles wait for each other for ever: " + "; ".join(blocked[:8]))
+
+
+First = tuple[SmState, int, list[int]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to run: ``certified`` licenses running ahead; ``sample``: SMs to simulate; ``merge``:
+    simulate warps that are alike as one; ``clock``: makes the engine; ``order``: of insertion."""
+
+    certified: bool
+    exact: bool = False
+    warm: bool = False
+    keep_trace: bool = False
+    clock_mhz: float | None = None
+    sample: int = SAMPLE
+    merge: bool = True
+    clock: Callable[[], Clock] = SimPyClock
+    order: Callable[[list[First]], list[First]] = list
+
+
+def simulate(
+    schedule: Schedule,
+    machine: Machine,
+    *,
+    certified: bool,
+    exact: bool = False,
+    l2: str = "cold",
+    keep_trace: bool = False,
+    clock_mhz: float | None = None,
+) -> Prediction:
+    """Predict the run of a schedule.
+
+    certified: the checker's licence to run ahead in local time; without it effects happen in strict
+    time order. exact: every SM instead of a sample. l2: "cold" or "warm" start. clock_mhz: SM
+    clock; by default the machine's boost clock, or its tensor clock if the schedule uses wgmma.
+    Raises Deadlock when roles never end, SyncFault when the hardware's behaviour is undefined.
+    """
+    if l2 not in ("cold", "warm"):
+        raise ValueError(f"l2 = {l2!r}; use 'cold' or 'warm'")
+    options = Options(
+        certified=certified,
+        exact=exact,
+        warm=l2 == "warm",
+        keep_trace=keep_trace,
+        clock_mhz=clock_mhz,
+    )
+    return prediction(run(schedule, machine, options))
+
+
+def run(schedule: Schedule, machine: Machine, options: Options) -> Model:
+    """Run the model to its end. Raises Deadlock and SyncFault."""
+    placement = place(schedule, machine, exact=options.exact, sample=options.sample)
+    mhz = _clock(schedule, machine, options.clock_mhz)
+    model = Model(
+        schedule,
+        machine,
+        placement,
+        options.clock(),
+        strict=not options.certified,
+        warm=options.warm,
+        clock_mhz=mhz,
+        merge=options.merge,
+    )
+    _start(model, placement, options)
+    model.clock.run()
+    if model.open or model.unplaced:
+        raise Deadlock(blocked(model))
+    return model
+
+
+def _clock(schedule: Schedule, machine: Machine, given: float | None) -> Fraction:
+    if given is not None:
+        return Fraction(given)
+    tensor = any(isinstance(op, ops.WgmmaMmaAsync) for op in schedule.ops())
+    return machine.clock.tensor_burst_mhz if tensor else machine.clock.boost_mhz
+
+
+def _start(model: Model, placement: Placement, options: Options) -> None:
+    """Place the first CTAs; the rest of the launch waits for a slot."""
+    keys = 1 + placement.ctas_per_sm * len(model.classes)
+    groups = {(c.role, c.first // 4) for c in model.classes if uses_warpgroup(model.schedule, c)}
+    ramp = model.numbers.ticks("launch.start_ramp")
+    left = set(placement.queue)
+    first: list[tuple[SmState, int, list[int]]] = []
+    for i, place_ in enumerate(placement.sms):
+        sm = SmState(model, place_.index, i * keys)
+        sm.tensor_shared = len(groups) * placement.ctas_per_sm > 1
+        own = [n for n in placement.queue if n % placement.active_sms == sm.index]
+        mine = own[: placement.ctas_per_sm]
+        left.difference_update(mine)
+        first.append((sm, sm.index * ramp // max(1, placement.active_sms - 1), mine))
+        model.sms.append(sm)
+    model.unplaced.extend(sorted(left))
+    if options.keep_trace:
+        model.sms[0].rec = Recorder(model)
+    for sm, start, numbers in options.order(first):
+        model.clock.post(start, sm.key, _first_ctas, (sm, start, numbers))
+
+
+def _first_ctas(args: tuple[SmState, int, list[int]]) -> None:
+    sm, start, numbers = args
+    cause: Cause = (start, LAUNCH, 0, None)
+    for slot, number in enumerate(numbers):
+        sm.launch(number, slot, start, cause)
+
+
+def blocked(model: Model) -> tuple[str, ...]:
+    """Who waits where when nothing can go on."""
+    lines: list[str] = []
+    for cta in model.open.values():
+        for a in cta.agents:
+            step = a.blocked
+            if a.done or step is None:
+                continue
+            at = f" ({step.op.loc})" if step.op.loc else ""
+            lines.append(f"{a.warps.role} of CTA {cta.number} at {type(step.op).__name__}{at}")
+    return tuple(lines)
+
+
+__all__ = ["TICKS_PER_CYCLE", "Deadlock", "Options", "run", "simulate"]

@@ -1,0 +1,165 @@
+"""Steps: dynamic ops as timing needs them, made by a binder of the op stream.
+
+A step holds what its handler wants: own cost, barrier, bytes, counts over the lanes and warps that
+one agent stands for. Data operands (tags, shared-memory regions) are not resolved at all. Steps
+are shared between executions with equal operands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import TYPE_CHECKING
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir.expr import is_lane_varying
+from asyncsim.ir.op import GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
+from asyncsim.ir.schedule import Schedule
+from asyncsim.rules import Rule
+from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.warps import WarpClass
+from asyncsim.stream.operands import Evaluator, Values
+
+if TYPE_CHECKING:
+    from asyncsim.sim.role import Agent
+
+Run = Callable[["Agent", "Step"], bool]
+"""Executes a step for an agent: True when it is done, False when the agent is parked."""
+
+Maker = Callable[[Values], "Step"]
+
+
+class Step:
+    """One op, ready to be timed.
+
+    cost: ticks of the op itself; turn: ticks of generated code before it; count: arrivals, copies
+    or instructions of the agent; amount: bytes of all of them; value: parity, N, threads;
+    box: (tensor, start) of a global box; work: further ticks, by handler.
+    """
+
+    __slots__ = (
+        "amount",
+        "barrier",
+        "box",
+        "cost",
+        "count",
+        "name",
+        "op",
+        "op_id",
+        "polls",
+        "run",
+        "turn",
+        "value",
+        "work",
+    )
+
+    def __init__(self, op: Op, run: Run, cost: int, turn: int) -> None:
+        self.op, self.op_id, self.run, self.cost, self.turn = op, op.id, run, cost, turn
+        self.name = ""
+        self.barrier = self.value = self.amount = 0
+        self.count = 1
+        self.polls = False
+        self.box: tuple[str, tuple[int, ...]] | None = None
+        self.work: tuple[int, ...] = ()
+
+
+class Bound:
+    """What a family needs to make steps of an op: the op, its evaluator, and who executes it."""
+
+    __slots__ = ("ev", "first_thread", "lanes", "model", "op", "turn", "warps")
+
+    def __init__(
+        self, model: StepBinder, op: Op, ev: Evaluator, turn: int, warp_in_role: int
+    ) -> None:
+        self.model, self.op, self.ev, self.turn = model, op, ev, turn
+        self.warps = len(model.warps.warps)
+        self.lanes = 1 if op.scope is Scope.ELECTED else 32
+        self.first_thread = 32 * warp_in_role
+
+    @property
+    def times(self) -> int:
+        """How many lanes of how many warps execute the op."""
+        return self.lanes * self.warps
+
+    def step(self, run: Run, cost: int) -> Step:
+        return Step(self.op, run, cost, self.turn)
+
+    def constant(self, step: Step) -> Maker:
+        return lambda values: step
+
+    def table(self, key: Callable[[Values], object], build: Callable[[Values], Step]) -> Maker:
+        """Steps shared by equal keys."""
+        known: dict[object, Step] = {}
+
+        def make(values: Values) -> Step:
+            at = key(values)
+            step = known.get(at)
+            if step is None:
+                step = known[at] = build(values)
+            return step
+
+        return make
+
+    def barrier(self, ref: MbarrierRef) -> Callable[[Values], int]:
+        """The index of a barrier in its CTA."""
+        base, stages = self.model.barriers[ref.name]
+        stage = self.ev.value(ref.stage)
+        op = self.op
+
+        def index(values: Values) -> int:
+            s = stage(values)
+            if not 0 <= s < stages:
+                raise ScheduleError(
+                    f"mbarrier {ref.name}[{s}] of {stages}",
+                    loc=op.loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                    fix=f"the stage must be 0..{stages - 1}",
+                )
+            return base + s
+
+        return index
+
+    def box(self, view: GlobalView) -> Callable[[Values], tuple[str, tuple[int, ...]]]:
+        """The global box of the op (of its first lane), to tell first touches from later ones."""
+        at = self.ev.lanes(view.start, one=True)
+        tensor, first = view.tensor, self.first_thread
+        return lambda values: (tensor, at(values, first)[0])
+
+    def bytes(self, view: GlobalView) -> int:
+        return prod(view.shape) * self.model.schedule.tensor(view.tensor).dtype.bytes
+
+    def lane_bytes(self, view: SmemView) -> int:
+        return prod(view.shape) * self.model.schedule.tile(view.tile).dtype.bytes
+
+    def shared_by_lanes(self, exprs: tuple[object, ...]) -> bool:
+        return not any(is_lane_varying(e) for e in exprs)  # type: ignore[arg-type]
+
+
+class StepBinder:
+    """Binds the ops of one warp class; makers are kept over the streams of all CTAs."""
+
+    def __init__(
+        self,
+        schedule: Schedule,
+        warps: WarpClass,
+        numbers: Numbers,
+        barriers: dict[str, tuple[int, int]],
+        turns: dict[int, tuple[str, ...]],
+        contended: bool,
+    ) -> None:
+        self.schedule, self.warps, self.numbers = schedule, warps, numbers
+        self.barriers = barriers
+        self.contended = contended  # several warps of the SM compute on one sub-partition
+        self._turns = turns
+        self._makers: dict[int, Maker] = {}
+
+    def bind(self, op: OpBase, warp_in_role: int) -> Maker:
+        """A function from the values of the op's shared operands to its step."""
+        maker = self._makers.get(op.id)
+        if maker is None:
+            from asyncsim.sim.families import make
+
+            turn = sum(self.numbers.ticks(key) for key in self._turns.get(op.id, ()))
+            bound = Bound(self, op, Evaluator(op), turn, warp_in_role)  # type: ignore[arg-type]
+            maker = self._makers[op.id] = make(bound)
+        return maker
