@@ -1,0 +1,166 @@
+"""The scenarios compute what they should, in every legal order; their twins do not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from asyncsim.evaluate import EvaluateError, Landing, Order, evaluate, make_inputs
+from asyncsim.rules import Rule
+from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.tma_ring import tma_ring
+from asyncsim.scenarios.ws_gemm import ws_gemm
+
+LATE = Order(landing=Landing.LATE)
+ORDERS = [Order(), LATE, *(Order(landing=Landing.LATE, seed=s) for s in range(3))]
+ORDERS += [Order(seed=7)]
+
+
+def product(inputs):
+    return inputs["a"].astype(np.float32) @ inputs["b"].astype(np.float32).T
+
+
+def ring_hash(source, ctas, tiles, rows, threads):
+    """The hash of every consumer thread, tile after tile, in plain integers."""
+    tile = source.reshape(ctas, tiles, rows, -1)
+    result = np.zeros((ctas, threads), np.uint32)
+    for cta in range(ctas):
+        for thread in range(threads):
+            value = 0
+            for t in range(tiles):
+                x = tile[cta, t, (thread // 8 + 8) % rows, thread % tile.shape[-1]]
+                value = (value * 31 + int(np.float32(x).view(np.uint32))) % 2**32
+            result[cta, thread] = value
+    return result
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"m": 128, "n": 128, "k": 256},
+        {"m": 128, "n": 64, "k": 320, "block_m": 64, "block_n": 64, "stages": 2, "lag": 1},
+        {"m": 64, "n": 48, "k": 96, "block_m": 64, "block_n": 24, "block_k": 32, "lag": 0},
+        {"m": 128, "n": 128, "k": 64, "block_k": 16, "stages": 3},
+    ],
+)
+def test_gemm_is_exact_in_every_order(params, order):
+    schedule = ws_gemm.build(params)
+    inputs = make_inputs(schedule)
+    out = evaluate(schedule, inputs, order=order)
+    assert list(out) == ["c"]
+    assert np.array_equal(out["c"], product(inputs))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    ("stages", "tiles", "tile_bytes", "consumers"),
+    [(1, 5, 16384, 4), (4, 9, 16384, 2), (3, 2, 49152, 1), (2, 4, 16, 1), (4, 0, 1024, 2)],
+)
+def test_ring_hashes_every_tile_in_order(stages, tiles, tile_bytes, consumers, order):
+    params = {"stages": stages, "tiles": tiles, "tile_bytes": tile_bytes, "ctas": 2}
+    schedule = tma_ring.build({**params, "consumers": consumers})
+    inputs = make_inputs(schedule)
+    rows = schedule.tile("ring").shape[0]
+    want = ring_hash(inputs["source"], 2, tiles, rows, 32 * consumers) if tiles else 0
+    got = evaluate(schedule, inputs, order=order)["result"]
+    assert np.array_equal(got, np.broadcast_to(want, got.shape))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("stages", "tiles"), [(2, 5), (4, 2), (4, 9), (8, 3), (3, 0)])
+def test_multistage_hashes_every_tile_in_order(stages, tiles, order):
+    schedule = cp_async_multistage.build(
+        {"stages": stages, "tiles": tiles, "tile_bytes": 2048, "ctas": 2}
+    )
+    inputs = make_inputs(schedule)
+    want = ring_hash(inputs["source"], 2, tiles, 16, 128) if tiles else 0
+    got = evaluate(schedule, inputs, order=order)["result"]
+    assert np.array_equal(got, np.broadcast_to(want, got.shape))
+
+
+def test_only_the_given_ctas_run():
+    schedule = ws_gemm.build({"m": 256, "n": 384, "k": 64})
+    inputs = make_inputs(schedule)
+    got = evaluate(schedule, inputs, ctas=[1, 4])["c"]
+    want = np.zeros_like(got)
+    for x, y in ((1, 0), (0, 2)):  # linear index = x + 2 * y, x over rows
+        part = np.s_[128 * x : 128 * x + 128, 128 * y : 128 * y + 128]
+        want[part] = product(inputs)[part]
+    assert np.array_equal(got, want)
+
+
+def test_swapped_k_computes_the_wrong_product_that_a_gpu_computes():
+    """B comes from one k-step ahead, and from outside the matrix (zeros) in the last step."""
+    schedule = ws_gemm.build({"m": 128, "n": 128, "k": 256}, "swapped_k")
+    inputs = make_inputs(schedule)
+    a = inputs["a"].astype(np.float32)
+    b = np.pad(inputs["b"].astype(np.float32)[:, 64:], ((0, 0), (0, 64)))
+    for order in ORDERS:
+        got = evaluate(schedule, inputs, order=order)["c"]
+        assert np.array_equal(got, a @ b.T)
+        assert not np.array_equal(got, product(inputs))
+
+
+def test_wrong_tile_hashes_the_tile_after_the_one_that_is_meant():
+    params = {"tiles": 6, "ctas": 1, "consumers": 1}
+    twin, clean = tma_ring.build(params, "wrong_tile"), tma_ring.build(params)
+    inputs = make_inputs(twin)
+    rows = inputs["source"].shape[0] // 6
+    shifted = {"source": np.vstack([inputs["source"][rows:], np.zeros((rows, 32), np.float32)])}
+    want = evaluate(clean, shifted)["result"]
+    for order in ORDERS:
+        got = evaluate(twin, inputs, order=order)["result"]
+        assert np.array_equal(got, want)
+        assert not np.array_equal(got, evaluate(clean, inputs)["result"])
+
+
+@pytest.mark.parametrize(
+    ("scenario", "params", "twin"),
+    [
+        (cp_async_multistage, {"ctas": 1, "tiles": 8}, "commit_if_copied"),
+        (cp_async_multistage, {"ctas": 1, "tiles": 8}, "wait_too_loose"),
+        (cp_async_multistage, {"ctas": 1, "tiles": 8}, "no_barrier"),
+        (ws_gemm, {"m": 128, "n": 128, "k": 512}, "no_final_wait"),
+    ],
+)
+def test_a_race_gives_a_wrong_number_in_some_order_and_its_clean_form_in_none(
+    scenario, params, twin
+):
+    clean, broken = scenario.build(params), scenario.build(params, twin)
+    inputs = make_inputs(clean)
+    (name,) = evaluate(clean, inputs)
+    want = evaluate(clean, inputs)[name]
+    assert all(np.array_equal(evaluate(clean, inputs, order=o)[name], want) for o in ORDERS)
+    assert any(not np.array_equal(evaluate(broken, inputs, order=o)[name], want) for o in ORDERS)
+
+
+def test_deadlock_lists_every_blocked_role_in_one_line():
+    schedule = tma_ring.build({"ctas": 1, "consumers": 2}, "producer_phase")
+    with pytest.raises(EvaluateError) as caught:
+        evaluate(schedule, make_inputs(schedule))
+    assert caught.value.rule is Rule.DEADLOCK
+    full, empty = (
+        next(op.loc for op in schedule.ops() if type(op).__name__ == "MbarrierWait"
+             and op.mbarrier.name == name)
+        for name in ("full", "empty")
+    )  # fmt: skip
+    assert str(caught.value) == (
+        f"deadlock in CTA (0, 0, 0): consumer/0,1 waits in MbarrierWait at {full}, parity 0 of "
+        "generation 0: 1 of 1 arrivals and 0 bytes missing; "
+        f"producer/0 waits in MbarrierWait at {empty}, parity 0 of generation 0: 2 of 2 arrivals "
+        "and 0 bytes missing"
+    )
+
+
+def test_bytes_that_were_not_announced_hang_the_consumers():
+    schedule = tma_ring.build({"ctas": 1}, "expect_short")
+    with pytest.raises(EvaluateError, match="0 of 1 arrivals and -16 bytes missing"):
+        evaluate(schedule, make_inputs(schedule))
+
+
+def test_a_copy_out_of_bounds_is_named_with_its_line():
+    schedule = cp_async_multistage.build({"ctas": 1}, "prologue_overrun")
+    with pytest.raises(Exception, match="access outside dimension 0 of 'source'") as caught:
+        evaluate(schedule, make_inputs(schedule))
+    assert caught.value.rule is Rule.OUT_OF_BOUNDS
