@@ -21,10 +21,14 @@ class SpanKind(Enum):
     STAGE = "stage"
 
 
+SHARED = -1
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Span:
     """Something that takes time on a track.
 
+    ``cta``: -1 (SHARED) on a unit that the CTAs of an SM share.
     ``track``: a role and warp ("consumer/0"), an engine ("tma", "tensor"), a stage ("ring[2]").
     ``op_id`` and ``indices`` join predicted and measured events; -1 where no op is meant.
     ``inferred``: drawn from other events, not measured.

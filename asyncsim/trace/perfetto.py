@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from asyncsim.trace.model import Counter, Span, Trace
+from asyncsim.trace.model import SHARED, Counter, Span, Trace
 from asyncsim.trace.perfetto_schema import (
     COUNTER,
     EXPLICIT_ORDER,
@@ -71,7 +71,7 @@ class _Writer:
             counters[counter.sm, counter.cta].append(counter)
         for rank, (sm, cta) in enumerate(ctas):
             group = self._track(
-                name=f"CTA {cta} on SM {sm}",
+                name=f"SM {sm}, shared" if cta == SHARED else f"CTA {cta} on SM {sm}",
                 parent_uuid=process,
                 child_ordering=EXPLICIT_ORDER,
                 sibling_order_rank=rank,

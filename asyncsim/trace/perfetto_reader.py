@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from asyncsim.trace.model import Counter, Span, SpanKind, Trace
+from asyncsim.trace.model import SHARED, Counter, Span, SpanKind, Trace
 from asyncsim.trace.perfetto import NANOSECONDS_PER_CYCLE
 from asyncsim.trace.perfetto_schema import COUNTER, SLICE_BEGIN, SLICE_END, message_class
 
 _PROCESS = re.compile(r"(?P<source>[^:]*): (?P<schedule>.*) \(1 us = 1 SM cycle(?P<part>.*)\)")
-_CTA = re.compile(r"CTA (?P<cta>\d+) on SM (?P<sm>\d+)")
+_CTA = re.compile(r"CTA (?P<cta>\d+) on SM (?P<sm>\d+)|SM (?P<shared>\d+), shared")
 
 
 def load_pftrace(path: str | Path) -> list[Trace]:
@@ -100,9 +100,12 @@ class _Reader:
             return
         self._trace_of[track.uuid] = self._trace_of[track.parent_uuid]
         place = _CTA.fullmatch(track.name)
-        self._cta_of[track.uuid] = (
-            (int(place["sm"]), int(place["cta"])) if place else self._cta_of[track.parent_uuid]
-        )
+        if place is None:
+            self._cta_of[track.uuid] = self._cta_of[track.parent_uuid]
+        elif place["shared"]:
+            self._cta_of[track.uuid] = (int(place["shared"]), SHARED)
+        else:
+            self._cta_of[track.uuid] = (int(place["sm"]), int(place["cta"]))
 
     def _event(self, packet: Any) -> None:
         event = packet.track_event

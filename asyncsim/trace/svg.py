@@ -8,7 +8,7 @@ from html import escape
 from math import ceil
 
 from asyncsim.trace.model import Span, SpanKind, Trace
-from asyncsim.trace.tracks import ordered_tracks
+from asyncsim.trace.tracks import ordered_tracks, spans_of_cta
 
 _LEFT, _RIGHT, _TOP, _BOTTOM = 110, 16, 46, 34
 _BAR, _GAP, _ROW_GAP = 15, 2, 9
@@ -56,7 +56,7 @@ def draw_svg(
     ``window``: first and last cycle to draw, everything if None. Spans that were inferred are
     hatched by an outline. Equal traces give equal text.
     """
-    sources = [_first_cta(t) for t in (predicted, measured) if t is not None]
+    sources = [spans_of_cta(t) for t in (predicted, measured) if t is not None]
     spans = [span for source in sources for span in source]
     if not spans:
         raise ValueError(f"trace of {predicted.schedule} has no spans to draw")
@@ -86,11 +86,6 @@ def draw_svg(
         for line, found in enumerate(tracks):
             parts += _bars(found.get(name, []), scale, y + line * (_BAR + _GAP))
     return "\n".join([*parts, "</svg>", ""])
-
-
-def _first_cta(trace: Trace) -> list[Span]:
-    keys = {(s.sm, s.cta) for s in trace.spans}
-    return [s for s in trace.spans if (s.sm, s.cta) == min(keys)]
 
 
 def _bars(spans: Sequence[Span], scale: _Scale, y: float) -> Iterator[str]:

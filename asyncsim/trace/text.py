@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from asyncsim.trace.model import Span, SpanKind, Trace
-from asyncsim.trace.tracks import ordered_tracks
+from asyncsim.trace.tracks import ordered_tracks, spans_of_cta
 
 MAX_NOTES = 12
 _GOOD_SPAN_COLUMNS = 6  # columns that a typical span should have, so that its name can be read
@@ -73,10 +73,7 @@ class _Row:
 
 def _of_cta(trace: Trace, cta: int | None) -> Trace:
     """The trace of one CTA: the given one, or the first on the first SM."""
-    keys = sorted((s.sm, s.cta) for s in trace.spans if cta is None or s.cta == cta)
-    if not keys:
-        return Trace(trace.source, trace.schedule, complete=trace.complete)
-    kept = [s for s in trace.spans if (s.sm, s.cta) == keys[0]]
+    kept = spans_of_cta(trace, cta)
     return Trace(trace.source, trace.schedule, kept, complete=trace.complete)
 
 
@@ -142,10 +139,7 @@ def _nice(step: float) -> float:
 
 
 def _title(sources: Sequence[Trace], panels: Sequence[tuple[float, float]]) -> str:
-    names = " over ".join(
-        f"{s.source}, CTA {s.spans[0].cta} on SM {s.spans[0].sm}" if s.spans else s.source
-        for s in sources
-    )
+    names = " over ".join(_place_of(s) for s in sources)
     end = max(span.end for source in sources for span in source.spans)
     partial = "" if all(s.complete for s in sources) else " (first part)"
     parts = "" if len(panels) == 1 else "; its start and its end"
@@ -153,6 +147,13 @@ def _title(sources: Sequence[Trace], panels: Sequence[tuple[float, float]]) -> s
         f"{sources[0].schedule}: {names}; {end:,.0f} cycles{partial}, "
         f"{panels[0][1]:g} a column{parts}"
     )
+
+
+def _place_of(source: Trace) -> str:
+    if not source.spans:
+        return source.source
+    span = max(source.spans, key=lambda s: s.cta)  # not one of a shared unit
+    return f"{source.source}, CTA {span.cta} on SM {span.sm}"
 
 
 def _panel(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from asyncsim.trace.model import Span, SpanKind
+from asyncsim.trace.model import SHARED, Span, SpanKind, Trace
 
 _RANK = {
     SpanKind.OP: 0,
@@ -34,3 +34,13 @@ def ordered_tracks(spans: Iterable[Span]) -> dict[str, list[Span]]:
         track.sort(key=lambda s: (s.start, s.end))
     names = sorted(tracks, key=lambda n: (rank[n], natural(n)))
     return {name: tracks[name] for name in names}
+
+
+def spans_of_cta(trace: Trace, cta: int | None = None) -> list[Span]:
+    """The spans of one CTA, the first on the first SM if None, and of the units of its SM."""
+    of_ctas = [s for s in trace.spans if s.cta != SHARED and cta in (None, s.cta)]
+    keys = {(s.sm, s.cta) for s in of_ctas} or {(s.sm, s.cta) for s in trace.spans if cta is None}
+    if not keys:
+        return []
+    sm, first = min(keys)
+    return [s for s in trace.spans if s.sm == sm and s.cta in (first, SHARED)]
