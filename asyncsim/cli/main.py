@@ -18,6 +18,8 @@ COMMANDS = {
     "check": "prove a schedule, or show what breaks it",
     "predict": "predict cycles, time and what bounds them",
     "render": "print the CUDA C++ of a schedule",
+    "run": "prove, predict, run on the GPU, and compare",
+    "compare": "recompute predictions against stored measurements",
 }
 
 

@@ -46,15 +46,16 @@ def write_whole(path: str, data: bytes) -> None:
 
 def wrap(text: str, *, first: str = "", indent: str | None = None) -> str:
     """``text`` in 80 columns behind ``first``; further lines are indented as deep, or by
-    ``indent``."""
-    return textwrap.fill(
-        text,
+    ``indent``. A number and its ``%`` stay together."""
+    filled = textwrap.fill(
+        text.replace(" %", "\N{NO-BREAK SPACE}%"),
         WIDTH,
         initial_indent=first,
         subsequent_indent=" " * len(first) if indent is None else indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
+    return filled.replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], right: str) -> str:

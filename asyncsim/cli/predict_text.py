@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncsim.cli.output import shorten, table, wrap
+from asyncsim.cli.output import WIDTH, shorten, table, wrap
 from asyncsim.machine import Machine
 from asyncsim.predict.result import Prediction
 
@@ -34,19 +34,17 @@ def prediction_text(p: Prediction, machine: Machine) -> str:
 def stalls_text(p: Prediction) -> str:
     """Where roles wait, longest first."""
     longest = sorted(p.stalls, key=lambda s: -s.cycles)
+    shown = longest[:MAX_STALLS]
     rows = [
-        (
-            shorten(s.role, 12),
-            shorten(s.what, 32),
-            shorten(s.where, 20),
-            f"{s.cycles:,.0f}",
-            str(s.count),
-        )
-        for s in longest[:MAX_STALLS]
+        (shorten(s.role, 12), s.what, shorten(s.where, 28), f"{s.cycles:,.0f}", str(s.count))
+        for s in shown
     ]
+    taken = sum(max(8, *(len(row[c]) for row in rows)) for c in (0, 2, 3, 4))
+    room = max(12, WIDTH - taken)
+    rows = [(role, shorten(what, room), line, n, c) for role, what, line, n, c in rows]
     text = table(("role", "stalls at", "line", "cycles", "count"), rows, "lllrr")
-    more = len(longest) - MAX_STALLS
-    return text + (f"\n{more} more with fewer cycles" if more > 0 else "")
+    more = len(longest) - len(shown)
+    return text + (f"\n{more} more with fewer cycles" if more else "")
 
 
 def _shares(shares: dict[str, float]) -> str:
@@ -55,7 +53,7 @@ def _shares(shares: dict[str, float]) -> str:
 
 
 def _waves(waves: float) -> str:
-    return f"{waves:g} wave" if waves == 1 else f"{waves:.4g} waves"
+    return f"{waves:g} wave" if waves == 1 else f"{waves:.3g} waves"
 
 
 def _time(us: float) -> str:

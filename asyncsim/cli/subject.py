@@ -37,6 +37,11 @@ class Subject:
         twin = f" twin={self.twin}" if self.twin else ""
         return f"{self.scenario.name} {pairs}{twin}".rstrip()
 
+    @property
+    def built_in(self) -> bool:
+        """It comes with asyncsim; a file may define another scenario of the same name."""
+        return self.scenario.function.__module__.startswith("asyncsim.scenarios.")
+
     def needs_schedule(self) -> Schedule:
         """The schedule, for commands that cannot do without. Raises ScheduleError."""
         if self.schedule is None:
