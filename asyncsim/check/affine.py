@@ -1,0 +1,207 @@
+"""How operands depend on the block index, and whether control does.
+
+A launch is a set of CTAs whose streams are equal up to coordinates if the block index appears in
+coordinates only. Then one CTA speaks for all, as long as those coordinates are affine in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+from asyncsim.ir import op as ops
+from asyncsim.ir.expr import (
+    Arg,
+    Binary,
+    Builtin,
+    BuiltinRef,
+    Const,
+    Expr,
+    Unary,
+    Var,
+    walk,
+)
+from asyncsim.ir.op import GlobalView, OpBase, SmemView
+from asyncsim.ir.schedule import Schedule, statements
+from asyncsim.ir.stmt import For, Set, When
+
+Coefficients = tuple[int, int, int]
+"""What one step of block_idx.x, .y and .z adds."""
+
+NONE: Coefficients = (0, 0, 0)
+_AXES = {Builtin.BLOCK_IDX_X: 0, Builtin.BLOCK_IDX_Y: 1, Builtin.BLOCK_IDX_Z: 2}
+
+
+Move = tuple[Coefficients, ...]
+"""How a box moves with the block index: coefficients per dimension of its tensor."""
+
+
+@dataclass(frozen=True, slots=True)
+class BlockUse:
+    """``uniform``: every CTA executes the same, moved by ``moves`` (op id: move of its global box).
+
+    Not uniform: the block index decides what is executed, is used in a way that is not affine, or
+    moves a copy and the read that means it differently.
+    """
+
+    uniform: bool
+    moves: Mapping[int, Move]
+
+
+def block_use(schedule: Schedule) -> BlockUse:
+    """How a schedule uses the block index."""
+    tainted = _tainted(schedule)
+    args = dict(schedule.args)
+    live = tuple(int(n > 1) for n in schedule.grid)
+
+    def uses_block(expr: Expr) -> bool:
+        return any(
+            (isinstance(n, BuiltinRef) and n.builtin in _AXES)
+            or (isinstance(n, Var) and n.name in tainted)
+            for n in walk(expr)
+        )
+
+    uniform = True
+    for s in statements(schedule.body):
+        match s:
+            case For(trip_count=expr) | When(condition=expr):
+                uniform &= not uses_block(expr)
+            case OpBase():
+                uniform &= not any(uses_block(e) for e in _private(s))
+            case _:
+                pass
+    moves: dict[int, Move] = {}
+    meanings: dict[str, set[Move]] = {}
+    for op in schedule.ops():
+        for view, brings in global_views(op):
+            move = _move(view, args, tainted, live)
+            if move is None:
+                uniform = False
+                continue
+            if brings:
+                meanings.setdefault(view.tensor, set()).add(move)
+            if not isinstance(op, ops.Compute):
+                moves.setdefault(op.id, move)
+    uniform &= all(len(found) == 1 for found in meanings.values())
+    return BlockUse(uniform or schedule.ctas == 1, moves)
+
+
+def global_views(op: OpBase) -> list[tuple[GlobalView, bool]]:
+    """The global boxes of an op, its own first, and whether shared memory is compared with them:
+    sources of copies, and the data that shared operands mean."""
+    found: list[tuple[GlobalView, bool]] = []
+    for value in _operands(op):
+        if isinstance(value, GlobalView):
+            found.insert(0, (value, isinstance(op, ops.TmaLoad | ops.CpAsync)))
+        elif isinstance(value, SmemView) and value.expects is not None:
+            found.append((value.expects, True))
+    return found
+
+
+def coefficients(expr: Expr, args: Mapping[str, int], tainted: set[str]) -> Coefficients | None:
+    """The coefficients of the block index in an expression; None if it is not affine."""
+    match expr:
+        case Const() | Arg():
+            return NONE
+        case Var(name):
+            return None if name in tainted else NONE
+        case BuiltinRef(builtin):
+            axis = _AXES.get(builtin)
+            if axis is None:
+                return NONE
+            return (int(axis == 0), int(axis == 1), int(axis == 2))
+        case Unary(op, operand):
+            inner = coefficients(operand, args, tainted)
+            if op == "-" and inner is not None:
+                return _scaled(inner, -1)
+            return NONE if inner == NONE else None
+        case Binary(op, lhs, rhs):
+            a = coefficients(lhs, args, tainted)
+            b = coefficients(rhs, args, tainted)
+            if a is None or b is None:
+                return None
+            if a == NONE and b == NONE:
+                return NONE
+            if op in ("+", "-"):
+                sign = 1 if op == "+" else -1
+                return (a[0] + sign * b[0], a[1] + sign * b[1], a[2] + sign * b[2])
+            if op == "*":
+                factor = constant(rhs if b == NONE else lhs, args) if NONE in (a, b) else None
+                return None if factor is None else _scaled(a if b == NONE else b, factor)
+            return None
+
+
+def constant(expr: Expr, args: Mapping[str, int]) -> int | None:
+    """The value of an expression of constants and kernel arguments."""
+    match expr:
+        case Const(value):
+            return value
+        case Arg(name):
+            return args[name]
+        case Binary(op, lhs, rhs) if op in ("+", "-", "*"):
+            a, b = constant(lhs, args), constant(rhs, args)
+            if a is None or b is None:
+                return None
+            return a + b if op == "+" else a - b if op == "-" else a * b
+        case _:
+            return None
+
+
+def _scaled(c: Coefficients, factor: int) -> Coefficients:
+    return (c[0] * factor, c[1] * factor, c[2] * factor)
+
+
+def _move(
+    view: GlobalView, args: Mapping[str, int], tainted: set[str], live: tuple[int, ...]
+) -> Move | None:
+    """The move of a box, without the block axes of extent 1."""
+    found: list[Coefficients] = []
+    for e in view.start:
+        c = coefficients(e, args, tainted)
+        if c is None:
+            return None
+        found.append((c[0] * live[0], c[1] * live[1], c[2] * live[2]))
+    return tuple(found)
+
+
+def _tainted(schedule: Schedule) -> set[str]:
+    """Variables whose value depends on the block index."""
+    tainted: set[str] = set()
+    sets = [s for s in statements(schedule.body) if isinstance(s, Set)]
+    while True:
+        before = len(tainted)
+        for s in sets:
+            for n in walk(s.value):
+                if (isinstance(n, BuiltinRef) and n.builtin in _AXES) or (
+                    isinstance(n, Var) and n.name in tainted
+                ):
+                    tainted.add(s.var)
+        if len(tainted) == before:
+            return tainted
+
+
+def _private(op: OpBase) -> list[Expr]:
+    """The expressions of an op that are not global coordinates."""
+    found: list[Expr] = []
+    for value in _operands(op):
+        match value:
+            case ops.MbarrierRef(stage=stage):
+                found.append(stage)
+            case SmemView(stage=stage, start=start):
+                found += [stage, *start]
+            case GlobalView() | ops.FragmentRef():
+                pass
+            case Const() | Var() | Arg() | BuiltinRef() | Unary() | Binary():
+                if not isinstance(op, ops.Compute):
+                    found.append(value)
+            case _:
+                pass
+    return found
+
+
+def _operands(op: OpBase) -> list[object]:
+    found: list[object] = []
+    for f in fields(op):
+        value = getattr(op, f.name)
+        found += value if isinstance(value, tuple) else [value]
+    return found

@@ -1,0 +1,90 @@
+"""``check``: the verdict on a schedule.
+
+One CTA of each kind is executed once; the conditions on that execution decide (cta.py). What the
+other CTAs do differently is coordinates: bounds and overlaps of global writes follow from them.
+"""
+
+from __future__ import annotations
+
+from asyncsim.check.affine import BlockUse, block_use
+from asyncsim.check.cta import CtaVerdict, check_cta
+from asyncsim.check.ctas import Survey, survey
+from asyncsim.check.execution import Execution
+from asyncsim.check.findings import finding_of_fault, merge_findings
+from asyncsim.check.grid import Bounds, overlapping_deltas
+from asyncsim.check.model import Fault
+from asyncsim.ir.schedule import Schedule
+from asyncsim.predict.result import CheckResult, Verdict
+from asyncsim.rules import Finding, Rule, Severity
+from asyncsim.stream.program import Program
+
+
+def check(schedule: Schedule, *, max_states: int = 1_000_000) -> CheckResult:
+    """The verdict for every interleaving of warps and every order of completions.
+
+    ``max_states`` bounds the search behind a condition that does not hold; when it is used up the
+    verdict is INCOMPLETE and ``note`` names the condition and the two ops.
+    """
+    program = Program(schedule)
+    use = block_use(schedule)
+    kinds = Survey([(0, 0, 0)]) if use.uniform else survey(program)
+    bounds = Bounds(schedule, use.moves if use.uniform else {})
+    notes: list[str] = []
+    found: list[Finding] = [finding_of_fault(f) for f in kinds.faults.values()]
+    certified = kinds.complete
+    if not kinds.complete:
+        notes.append(
+            f"the block index decides what each of {schedule.ctas} CTAs executes; not all of them "
+            "were looked at"
+        )
+    stats = {"ops": 0, "states": 0, "ctas": len(kinds.blocks)}
+    for block in kinds.blocks:
+        cta = check_cta(program, block, bounds, max_states)
+        found += cta.findings
+        certified &= cta.certified
+        notes += [cta.note] if cta.note else []
+        stats["ops"] += cta.ops
+        stats["states"] += cta.states
+        if use.uniform and not _has_error(found):
+            found += _overlaps(schedule, use, cta, notes)
+    found = merge_findings(found)
+    if _has_error(found):
+        verdict = Verdict.FINDINGS
+    else:
+        verdict = Verdict.INCOMPLETE if notes else Verdict.CLEAN
+    return CheckResult(
+        verdict=verdict,
+        findings=tuple(found),
+        certified=certified and verdict is Verdict.CLEAN,
+        note="; ".join(notes) if verdict is Verdict.INCOMPLETE else "",
+        stats=stats,
+    )
+
+
+def _has_error(found: list[Finding]) -> bool:
+    return any(f.severity is Severity.ERROR for f in found)
+
+
+def _overlaps(
+    schedule: Schedule, use: BlockUse, cta: CtaVerdict, notes: list[str]
+) -> list[Finding]:
+    """GLOBAL_WRITE_OVERLAP between CTAs that write the same, moved."""
+    if schedule.ctas == 1:
+        return []
+    execution: Execution = cta.execution
+    found = []
+    for tensor, step in execution.globals.writers.items():
+        moves = {use.moves[id] for id in execution.globals.writing_ops[tensor]}
+        written = {row: b for row, b in execution.globals.writes.items() if row[0] == tensor}
+        delta = (
+            overlapping_deltas(written, moves.pop(), schedule.grid) if len(moves) == 1 else False
+        )
+        if delta is False:
+            notes.append(f"whether the CTAs write disjoint parts of {tensor} was not decided")
+        elif delta is not None:
+            message = (
+                f"CTAs whose block indices differ by {delta} write common elements of {tensor}"
+            )
+            fault = Fault(rule=Rule.GLOBAL_WRITE_OVERLAP, message=message, step=step, name=tensor)
+            found.append(finding_of_fault(fault))
+    return found

@@ -1,0 +1,122 @@
+"""CTAs that differ by more than a move: enumerated, grouped by what they execute.
+
+Two CTAs are alike if their streams are equal after renaming what shared data means, in order of
+appearance: then every order, race and meaning is the same, and one of them is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+from asyncsim.check.global_memory import Row, rows
+from asyncsim.check.grid import Bounds
+from asyncsim.check.model import Fault, Step, Warp, Who
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.memory.region import GlobalBox
+from asyncsim.rules import Rule
+from asyncsim.stream.dyn import Access
+from asyncsim.stream.program import Program
+
+Block = tuple[int, int, int]
+
+EVENT_LIMIT = 200_000  # ops over all CTAs that are looked at
+
+
+@dataclass(slots=True)
+class Survey:
+    """``blocks``: one CTA of each kind. ``complete`` is False if the limit was reached."""
+
+    blocks: list[Block] = field(default_factory=list)
+    faults: dict[object, Fault] = field(default_factory=dict)
+    complete: bool = True
+
+
+def survey(program: Program) -> Survey:
+    """Enumerate the CTAs of a launch."""
+    found = Survey()
+    bounds = Bounds(program.schedule, {})
+    written = {
+        o.dst.tensor for o in program.schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)
+    }
+    owners: dict[Row, int] = {}
+    kinds: dict[int, Block] = {}
+    events = 0
+    for block in _blocks(program.schedule.grid):
+        cta = _Cta(program, block, bounds, written, found)
+        events += cta.events
+        if events > EVENT_LIMIT:
+            found.complete = False
+            break
+        for row, bits in cta.writes.items():
+            if owners.get(row, 0) & bits:
+                step = cta.writers[row[0]]
+                message = f"CTA {block} writes elements of {row[0]} that another CTA writes too"
+                rule = Rule.GLOBAL_WRITE_OVERLAP
+                fault = Fault(rule=rule, message=message, step=step, name=row[0])
+                found.faults.setdefault((rule, row[0]), fault)
+            owners[row] = owners.get(row, 0) | bits
+        kinds.setdefault(cta.signature, block)
+    found.blocks = list(kinds.values())
+    return found
+
+
+def _blocks(grid: tuple[int, int, int]) -> Iterator[Block]:
+    for z, y, x in product(*(range(n) for n in reversed(grid))):
+        yield (x, y, z)
+
+
+class _Cta:
+    """One CTA's stream: its signature, its writes, its accesses out of bounds."""
+
+    def __init__(
+        self, program: Program, block: Block, bounds: Bounds, written: set[str], found: Survey
+    ) -> None:
+        self.events = 0
+        self.writes: dict[Row, int] = {}
+        self.writers: dict[str, Step] = {}
+        self._names: dict[object, int] = {}
+        self._origins: dict[str, tuple[int, ...]] = {}
+        self._written = written
+        parts: list[object] = []
+        for index in range(program.schedule.warps):
+            stream = program.stream(block, index)
+            warp = Warp(index, program.place(block, index), iter(()))
+            try:
+                for pos, event in enumerate(stream):
+                    self.events += 1
+                    if self.events > EVENT_LIMIT:
+                        break
+                    step = Step(warp, Who.BOTH, pos, event)
+                    dyn = event[0]
+                    parts.append((dyn.op.id, dyn.barrier, dyn.value, dyn.ints))
+                    for access in dyn.accesses:
+                        self._access(access, step, bounds, found, parts)
+            except ScheduleError as error:
+                parts.append(str(error))  # found again when this CTA is checked
+        self.signature = hash(tuple(parts))
+
+    def _access(
+        self, access: Access, step: Step, bounds: Bounds, found: Survey, parts: list[object]
+    ) -> None:
+        box = access.region
+        if not isinstance(box, GlobalBox):
+            parts.append((access.region, self._number(access.tag)))
+            return
+        if not isinstance(step.dyn.op, ops.TmaLoad | ops.TmaStore):
+            fault = bounds.check(step, access)
+            if fault is not None:
+                found.faults.setdefault((fault.rule, step.dyn.op.id), fault)
+        if box.tensor in self._written:
+            origin = self._origins.setdefault(box.tensor, box.start)
+            moved = tuple(a - b for a, b in zip(box.start, origin, strict=True))
+            parts.append((box.tensor, moved, box.shape))
+            if access.write:
+                self.writers.setdefault(box.tensor, step)
+                for row, bits in rows(access):
+                    self.writes[row] = self.writes.get(row, 0) | bits
+
+    def _number(self, tag: object) -> int:
+        return self._names.setdefault(tag, len(self._names))

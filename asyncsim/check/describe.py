@@ -1,0 +1,103 @@
+"""Ops, observers and places in the author's words."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from asyncsim.check.model import Step, Who
+from asyncsim.errors import SourceLoc
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import Op, Scope
+from asyncsim.rules import Place
+from asyncsim.stream.dyn import Dyn
+
+
+def op_text(dyn: Dyn) -> str:
+    """One line that says what is executed."""
+    op: Op = dyn.op
+    match op:
+        case ops.MbarrierInit():
+            return f"mbarrier.init {dyn.barrier} count {dyn.value}"
+        case ops.MbarrierInval():
+            return f"mbarrier.inval {dyn.barrier}"
+        case ops.MbarrierArrive():
+            return f"mbarrier.arrive {dyn.barrier}" + (f" x{dyn.value}" if dyn.value > 1 else "")
+        case ops.MbarrierExpectTx():
+            return f"mbarrier.expect_tx {dyn.barrier} {dyn.value} bytes"
+        case ops.MbarrierArriveExpectTx():
+            return f"mbarrier.arrive.expect_tx {dyn.barrier} {dyn.value} bytes"
+        case ops.MbarrierWait():
+            return f"mbarrier wait {dyn.barrier} parity {dyn.value}"
+        case ops.CpAsync(dst=dst, src=src):
+            return f"cp.async {src.tensor} -> {dst.tile}"
+        case ops.TmaLoad(dst=dst, src=src):
+            return f"TMA load {src.tensor} -> {dst.tile} on {dyn.barrier}"
+        case ops.TmaStore(dst=box, src=view):
+            return f"TMA store {view.tile} -> {box.tensor}"
+        case ops.CommitGroup(kind=kind):
+            return f"{kind.value}.commit_group"
+        case ops.WaitGroup(kind=kind, n=n, read=read):
+            return f"{kind.value}.wait_group{'.read' if read else ''} {n}"
+        case ops.FenceMbarrierInit():
+            return "fence.mbarrier_init"
+        case ops.FenceProxyAsync(space=space):
+            return f"fence.proxy.async ({space.value})"
+        case ops.BarSync(barrier=barrier):
+            return f"bar.sync {barrier}, {dyn.value}" if barrier else "block barrier"
+        case ops.BarArrive(barrier=barrier):
+            return f"bar.arrive {barrier}, {dyn.value}"
+        case ops.BarWarpSync():
+            return "bar.warp.sync"
+        case ops.WgmmaFence():
+            return "wgmma.fence"
+        case ops.WgmmaMmaAsync(d=d, a=a, b=b):
+            return f"wgmma {d.name} += {a.tile} x {b.tile}"
+        case ops.LdGlobal(dst=frag, src=box):
+            return f"ld.global {box.tensor} -> {frag.name}"
+        case ops.StGlobal(dst=box, src=frag):
+            return f"st.global {frag.name} -> {box.tensor}"
+        case ops.LdShared(dst=frag, src=view):
+            return f"ld.shared {view.tile} -> {frag.name}"
+        case ops.StShared(dst=view, src=frag):
+            return f"st.shared {frag.name} -> {view.tile}"
+        case ops.Compute(defn=defn):
+            return f"compute {defn.name}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def who_text(step: Step, who: Who | None = None) -> str:
+    """Role and warp, and which of its lanes."""
+    place = step.warp.place
+    warp = f"{place.role} warp {place.warp_in_role}"
+    scope = step.dyn.op.scope
+    if scope is Scope.ELECTED:
+        return f"{warp}, elected lane"
+    if scope is Scope.ALL_LANES and (who or step.who) is Who.OTHERS:
+        return f"{warp}, other lanes"
+    if scope is Scope.ALL_LANES and (who or step.who) is Who.ELECTED:
+        return f"{warp}, elected lane"
+    return warp
+
+
+def step_place(step: Step, who: Who | None = None) -> Place:
+    dyn, indices = step.event
+    return Place(
+        what=op_text(dyn),
+        who=who_text(step, who),
+        loc=dyn.op.loc,
+        op_id=dyn.op.id,
+        indices=indices,
+    )
+
+
+def step_line(step: Step) -> str:
+    """A line of a witness."""
+    dyn, indices = step.event
+    at = f" [{', '.join(map(str, indices))}]" if indices else ""
+    where = f"  ({dyn.op.loc})" if dyn.op.loc else ""
+    return f"{who_text(step)}{at}: {op_text(dyn)}{where}"
+
+
+def loc_of(step: Step) -> SourceLoc | None:
+    return step.dyn.op.loc

@@ -1,0 +1,75 @@
+"""What may not be left at the end of a kernel: copies in flight, phases that do not add up."""
+
+from __future__ import annotations
+
+from asyncsim.check.barriers import Barrier
+from asyncsim.check.deadlock import uneven_bytes
+from asyncsim.check.describe import op_text
+from asyncsim.check.execution import Execution
+from asyncsim.check.model import Condition, Fault, Flight
+from asyncsim.ir.op import GroupKind
+from asyncsim.rules import Rule
+
+
+def check_exit(execution: Execution) -> None:
+    """Report what a finished execution leaves behind."""
+    for b in execution.barriers.by_key.values():
+        if b.last_landing is not None and b.last_landing[0] > b.observed:
+            step = b.last_landing[1]
+            execution.fault(
+                Fault(
+                    rule=Rule.OUTSTANDING_AT_EXIT,
+                    message=f"nobody waits for {op_text(step.dyn)}: the kernel may end before it",
+                    step=step,
+                    name=b.key.name,
+                )
+            )
+        _bytes(execution, b)
+    for warp in execution.warps:
+        for chain in (warp.elected, warp.others):
+            for kind, queue in chain.queues.items():
+                for member in queue.open:
+                    _left(execution, member, kind)
+                for group in queue.pending():
+                    for member in group:
+                        _left(execution, member, kind)
+    for warpgroup in {id(g): g for g in execution.tensor.groups.values()}.values():
+        for record in warpgroup.groups:
+            for flight in record.flights:
+                _left(execution, flight, GroupKind.WGMMA)
+        for flight in warpgroup.open:
+            _left(execution, flight, GroupKind.WGMMA)
+
+
+def _bytes(execution: Execution, b: Barrier) -> None:
+    """Condition B at the end: bytes left over on a phase, or announced and copied unequally."""
+    left = execution.barriers.leftovers(b)
+    uneven = b.expected != b.landed and any(
+        breach.array == b.key.name and breach.condition in (Condition.A, Condition.E)
+        for breach in execution.report.breaches.values()
+    )
+    if (left is not None and b.state.tx < 0) or uneven:
+        assert b.last_landing is not None or left is not None
+        step = left.step if left is not None else b.last_landing[1]  # type: ignore[index]
+        execution.fault(
+            Fault(rule=Rule.TX_BYTES_MISMATCH, message=uneven_bytes(b), step=step, name=b.key.name)
+        )
+
+
+def _left(execution: Execution, member: object, kind: GroupKind) -> None:
+    """A copy that no wait has covered."""
+    assert isinstance(member, Flight)
+    if member.retired is not None or member.source_read is not None:
+        return
+    what = op_text(member.step.dyn)
+    region = member.touches[0].access.region
+    name = getattr(region, "name", getattr(region, "tensor", ""))
+    if member.commit is None and kind is not GroupKind.WGMMA:
+        rule, message = Rule.UNCOMMITTED_COPY, f"{what} is never committed, and never waited for"
+    else:
+        rule, message = Rule.OUTSTANDING_AT_EXIT, f"the kernel ends while {what} may be in flight"
+    # the hardware keeps shared memory alive under cp.async; the copy is useless, not harmful
+    harmless = kind is GroupKind.CP_ASYNC
+    execution.fault(
+        Fault(rule=rule, message=message, step=member.step, name=name, warning=harmless)
+    )

@@ -1,0 +1,207 @@
+"""Findings from one execution's report: one per defect, consequences of a root dropped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from asyncsim.check.classify import Named, name_clash
+from asyncsim.check.deadlock import Hang, explain_hang
+from asyncsim.check.describe import loc_of, op_text, step_line, step_place, who_text
+from asyncsim.check.execution import Execution
+from asyncsim.check.model import Breach, Clash, Condition, End, Fault, Reason, Report, Step
+from asyncsim.check.repairs import fault_advice
+from asyncsim.errors import SourceLoc
+from asyncsim.ir.op import BarSync
+from asyncsim.rules import Finding, Rule, Severity
+
+GROUP_RULES = frozenset(
+    {
+        Rule.WAIT_GROUP_TOO_LOOSE,
+        Rule.UNCOMMITTED_COPY,
+        Rule.WAIT_BY_NON_ISSUER,
+        Rule.MISSING_BLOCK_BARRIER,
+        Rule.OPERAND_IN_FLIGHT,
+        Rule.SMEM_REUSED_BEFORE_STORE_READ,
+    }
+)
+RACE_RULES = frozenset({Rule.READ_BEFORE_ARRIVAL, Rule.WRITE_BEFORE_RELEASE, Rule.WRITE_WRITE_RACE})
+DATA_RULES = RACE_RULES | GROUP_RULES | {Rule.WRONG_TILE, Rule.MISSING_PROXY_FENCE, Rule.PROXY_WAR}
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A finding before consequences are dropped.
+
+    ``name``: the tile, tensor, fragment or barrier array; ``culprit``: the line to change.
+    """
+
+    finding: Finding
+    name: str
+    culprit: SourceLoc | None = None
+    proxy: bool = False
+
+
+def findings_of(execution: Execution, report: Report) -> list[Finding]:
+    """The findings that an execution shows, hang included, without consequences of others."""
+    found = [_from_clash(c) for c in report.clashes.values()]
+    found += [_from_fault(f) for f in report.faults.values()]
+    if report.end is End.HANG:
+        found.append(_from_hang(name_hang(explain_hang(execution), report)))
+    return [c.finding for c in _merged(_roots(found))]
+
+
+def finding_of_fault(fault: Fault) -> Finding:
+    return _from_fault(fault).finding
+
+
+def merge_findings(found: list[Finding]) -> list[Finding]:
+    """Errors first; one finding per rule and places."""
+    kept: dict[object, Finding] = {}
+    for f in found:
+        kept.setdefault((f.rule, f.message, tuple(p.loc for p in f.where)), f)
+    return sorted(kept.values(), key=lambda f: f.severity is Severity.WARNING)
+
+
+def _from_clash(clash: Clash) -> Candidate:
+    named: Named = name_clash(clash)
+    x, y = clash.earlier, clash.later
+    finding = Finding(
+        rule=named.rule,
+        severity=named.severity,
+        message=named.message,
+        where=(step_place(x.step, x.who), step_place(y.step, y.who)),
+        missing=named.missing,
+        witness=_pair_witness(x.step, y.step),
+        repair=named.repair,
+    )
+    return Candidate(finding, clash.name, loc_of(named.culprit), clash.reason is Reason.PROXY)
+
+
+def _pair_witness(x: Step, y: Step) -> tuple[str, ...]:
+    return (step_line(x), step_line(y))
+
+
+def _from_fault(fault: Fault) -> Candidate:
+    steps = [s for s in (fault.other, fault.step) if s is not None]
+    missing, repair = fault_advice(fault.rule)
+    finding = Finding(
+        rule=fault.rule,
+        severity=Severity.WARNING if fault.warning else Severity.ERROR,
+        message=fault.message,
+        where=tuple(step_place(s) for s in steps),
+        missing=missing,
+        witness=tuple(step_line(s) for s in steps),
+        repair=repair,
+    )
+    culprit = fault.other if fault.rule is Rule.WAIT_GROUP_TOO_LOOSE else fault.step
+    return Candidate(finding, fault.name, loc_of(culprit) if culprit else None)
+
+
+def _from_hang(hang: Hang) -> Candidate:
+    missing, repair = fault_advice(hang.rule)
+    finding = Finding(
+        rule=hang.rule,
+        severity=Severity.ERROR,
+        message=hang.message,
+        where=tuple(step_place(s) for s in hang.steps),
+        missing=missing,
+        witness=tuple(step_line(s) for s in hang.steps),
+        repair=repair,
+        detail=hang.detail,
+    )
+    return Candidate(finding, hang.name)
+
+
+BREACH_RULES = {
+    Condition.A: Rule.EARLY_COMPLETION,
+    Condition.B: Rule.TX_BYTES_MISMATCH,
+    Condition.C: Rule.LAPPED_WAITER,
+    Condition.D: Rule.VACUOUS_WAIT,
+    Condition.E: Rule.EARLY_COMPLETION,
+    Condition.F: Rule.USE_BEFORE_INIT,
+    Condition.N: Rule.NAMED_BARRIER_OVERRUN,
+}
+
+
+def name_hang(hang: Hang, report: Report) -> Hang:
+    """A hang that a failing condition explains carries the name of that condition."""
+    if hang.rule is Rule.TX_BYTES_MISMATCH:
+        return hang
+    waited = {s.dyn.barrier.name for s in hang.steps if s.dyn.barrier}
+    waited |= {f"barrier {s.dyn.op.barrier}" for s in hang.steps if isinstance(s.dyn.op, BarSync)}
+    for breach in report.breaches.values():
+        if breach.array in waited:
+            rule = BREACH_RULES[breach.condition]
+            return replace(hang, rule=rule, message=f"{breach_text(breach)}. Then {hang.message}")
+    return hang
+
+
+def breach_text(breach: Breach) -> str:
+    """What a failing condition means here."""
+    step = f"{who_text(breach.step)} at {op_text(breach.step.dyn)} ({breach.step.dyn.op.loc})"
+    other = f"{op_text(breach.other.dyn)} ({breach.other.dyn.op.loc})" if breach.other else ""
+    phase = f"phase {breach.generation} of {breach.barrier}"
+    match breach.condition:
+        case Condition.A:
+            return f"{step} counts in the phase after {phase}, whose completion it does not know"
+        case Condition.B:
+            return f"{phase} does not add up at {step}"
+        case Condition.C:
+            return f"{step} can miss its phase: {other} completes {phase} without waiting for it"
+        case Condition.D:
+            return f"{step} can pass on a phase older than {phase} of the same parity"
+        case Condition.E:
+            return f"{phase} can complete before all its bytes are announced, see {step}"
+        case Condition.F:
+            return f"{step} may run before the init of {breach.barrier}"
+        case Condition.N:
+            return f"{step} may arrive on {breach.barrier} before round {breach.generation} begins"
+
+
+def _merged(found: list[Candidate]) -> list[Candidate]:
+    """One candidate per rule and line to change; per buffer too, where the buffer matters."""
+    kept: dict[object, Candidate] = {}
+    for c in found:
+        rule = c.finding.rule
+        named = rule in RACE_RULES | _BARRIER_RULES or rule is Rule.WRONG_TILE
+        kept.setdefault((rule, c.culprit, c.name if named else ""), c)
+    return list(kept.values())
+
+
+def _roots(found: list[Candidate]) -> list[Candidate]:
+    """Without what another finding explains."""
+    rules = {c.finding.rule for c in found if c.finding.severity is Severity.ERROR}
+    by_group = {c.name for c in found if c.finding.rule in GROUP_RULES}
+    raced = {c.name for c in found if c.finding.rule in RACE_RULES}
+    early = {c.name for c in found if c.finding.rule is Rule.READ_BEFORE_ARRIVAL}
+
+    def explained(c: Candidate) -> bool:
+        rule = c.finding.rule
+        if Rule.TX_BYTES_MISMATCH in rules and (rule in DATA_RULES or rule in _PHASE_RULES):
+            return True
+        if _STOPPED & rules and rule in DATA_RULES:
+            return True
+        if rule in RACE_RULES | {Rule.WRONG_TILE}:
+            if c.name in by_group or (rule is Rule.WRONG_TILE and c.name in raced):
+                return True
+            if rule is Rule.WRITE_WRITE_RACE and c.name in early:
+                return True
+        if rule in RACE_RULES and Rule.LAPPED_WAITER in rules:
+            return True
+        if rule in _PHASE_CONDITIONS and GROUP_RULES & rules:
+            return True
+        if c.proxy and c.name in by_group | raced:
+            return True
+        if rule is Rule.OUTSTANDING_AT_EXIT and rules - {rule}:
+            return True
+        return rule is Rule.UNCONSUMED_PHASE and bool(rules)
+
+    return [c for c in found if not explained(c)]
+
+
+_PHASE_RULES = frozenset({Rule.ARRIVAL_OVERFLOW, Rule.DEADLOCK, Rule.ARRIVAL_SHORTFALL})
+_PHASE_CONDITIONS = frozenset({Rule.LAPPED_WAITER, Rule.VACUOUS_WAIT, Rule.EARLY_COMPLETION})
+_BARRIER_RULES = frozenset(
+    {Rule.MISSING_INIT_FENCE, Rule.TX_BYTES_MISMATCH, Rule.OUTSTANDING_AT_EXIT}
+)
+_STOPPED = frozenset({Rule.ARRIVAL_OVERFLOW, Rule.USE_BEFORE_INIT, Rule.REINIT_WITHOUT_INVAL})

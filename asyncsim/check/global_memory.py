@@ -1,0 +1,106 @@
+"""Global memory written by the kernel itself: order of the accesses inside one CTA.
+
+Tensors that the kernel only reads are never entered here. Accesses are kept by row (all indices
+but the last) as bit sets over the last dimension, so that disjoint accesses cost one ``&``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import product
+
+from asyncsim.check.clock import ClockLayout, Section
+from asyncsim.check.lanes import LaneOverlap
+from asyncsim.check.model import Clash, Reason, Step, Touch, Who
+from asyncsim.memory.region import GlobalBox
+from asyncsim.stream.dyn import Access, Proxy
+
+SPAN = 4096  # elements of the last dimension in one bit set
+
+Row = tuple[str, tuple[int, ...]]
+"""Tensor, and the index of a row: all dimensions but the last, then the span of the last."""
+
+
+class GlobalMemory:
+    """The rows of the tensors that one CTA writes."""
+
+    def __init__(
+        self, layout: ClockLayout, lanes: LaneOverlap, clash: Callable[[Clash], None]
+    ) -> None:
+        self._layout, self._lanes, self._clash = layout, lanes, clash
+        self._ordered = layout.guards[Section.MEMORY]
+        self._fenced = self._ordered | layout.guards[Section.GLOBAL_FENCE]
+        self._all: dict[Row, int] = {}
+        self.writes: dict[Row, int] = {}
+        self.writers: dict[str, Step] = {}  # the first write to each tensor
+        self.writing_ops: dict[str, set[int]] = {}
+        self._touches: dict[Row, list[tuple[int, Touch]]] = {}
+
+    def access(self, y: Touch, clock: int) -> None:
+        """Check a touch by an observer with this clock, and record it."""
+        if y.access.write:
+            region = y.access.region
+            assert isinstance(region, GlobalBox)
+            self.writers.setdefault(region.tensor, y.step)
+            self.writing_ops.setdefault(region.tensor, set()).add(y.step.dyn.op.id)
+        for row, bits in rows(y.access, y.who):
+            seen = (self._all if y.access.write else self.writes).get(row, 0)
+            if seen & bits:
+                self._examine(row, bits, y, clock)
+            self._all[row] = self._all.get(row, 0) | bits
+            if y.access.write:
+                self.writes[row] = self.writes.get(row, 0) | bits
+            self._touches.setdefault(row, []).append((bits, y))
+
+    def _examine(self, row: Row, bits: int, y: Touch, clock: int) -> None:
+        kept = []
+        for mask, x in self._touches[row]:
+            ordered = True
+            if mask & bits and (x.access.write or y.access.write):
+                ordered = self._ordered_before(x, y, clock)
+            if not (ordered and y.access.write and mask & ~bits == 0):
+                kept.append((mask, x))
+        self._touches[row] = kept
+
+    def _ordered_before(self, x: Touch, y: Touch, clock: int) -> bool:
+        if x.step.pos == y.step.pos and x.step.warp is y.step.warp:
+            return False
+        if x.end and not self._lanes.conflict(x, y):
+            return False
+        if not x.end or not self._layout.covers(clock, x.end, self._ordered):
+            self._report(Reason.RACE, x, y)
+            return False
+        if (
+            y.access.proxy is Proxy.ASYNC
+            and x.access.proxy is Proxy.GENERIC
+            and not self._layout.covers(clock, x.end, self._fenced)
+        ):
+            self._report(Reason.PROXY, x, y)
+        return True
+
+    def _report(self, reason: Reason, x: Touch, y: Touch) -> None:
+        region = y.access.region
+        assert isinstance(region, GlobalBox)
+        committed = x.flight is None or x.flight.commit is not None
+        self._clash(
+            Clash(reason=reason, earlier=x, later=y, name=region.tensor, committed=committed)
+        )
+
+
+def rows(access: Access, who: Who = Who.BOTH) -> Iterator[tuple[Row, int]]:
+    """(row, bits of a span of the last dimension) of what the given observers of a warp touch."""
+    boxes = access.lanes or (access.region,)
+    if access.lanes and who is not Who.BOTH:
+        boxes = boxes[:1] if who is Who.ELECTED else boxes[1:]
+    merged: dict[Row, int] = {}
+    for box in boxes:
+        assert isinstance(box, GlobalBox)
+        first, end = max(0, box.start[-1]), box.start[-1] + box.shape[-1]
+        outer = [range(a, a + n) for a, n in zip(box.start[:-1], box.shape[:-1], strict=True)]
+        for index in product(*outer):
+            for span in range(first // SPAN, -(-end // SPAN)):
+                low, high = max(first, span * SPAN), min(end, (span + 1) * SPAN)
+                row = box.tensor, (*index, span)
+                bits = ((1 << (high - low)) - 1) << (low - span * SPAN)
+                merged[row] = merged.get(row, 0) | bits
+    yield from merged.items()

@@ -1,0 +1,157 @@
+"""All CTAs of a launch from one: bounds of global accesses, and disjoint writes.
+
+Where every CTA executes the same, moved by a fixed step per block axis (affine.py), both follow
+exactly from the accesses of CTA 0. Otherwise the CTAs are enumerated (ctas.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import product
+
+from asyncsim.check.affine import Coefficients, Move
+from asyncsim.check.global_memory import SPAN, Row
+from asyncsim.check.model import Fault, Step
+from asyncsim.ir import op as ops
+from asyncsim.ir.decl import GlobalTensor
+from asyncsim.ir.schedule import Schedule
+from asyncsim.memory.region import GlobalBox
+from asyncsim.rules import Rule
+from asyncsim.stream.dyn import Access
+
+Reach = tuple[tuple[int, int], ...]
+"""Per dimension, how far other CTAs move a box down and up."""
+
+MAX_DELTAS = 20_000
+MAX_WIDTH = 1 << 20
+
+
+class Bounds:
+    """Bounds of the plain global accesses of every CTA. A box of a tensor map may lie outside."""
+
+    def __init__(self, schedule: Schedule, moves: Mapping[int, Move]) -> None:
+        self._shapes = {t.name: t.shape for t in schedule.of_kind(GlobalTensor)}
+        self._grid = schedule.grid
+        self._reach = {id: tuple(self._ends(c) for c in move) for id, move in moves.items()}
+
+    def check(self, step: Step, access: Access) -> Fault | None:
+        """The fault of an access that leaves its tensor in some CTA."""
+        box, op = access.region, step.dyn.op
+        assert isinstance(box, GlobalBox)
+        shape = self._shapes[box.tensor]
+        reach = self._reach.get(op.id) or tuple((0, 0) for _ in shape)
+        if _inside(box, shape, reach):
+            return None
+        sizes = step.dyn.ints if isinstance(op, ops.CpAsync) else ()
+        for i, lane in enumerate(access.lanes or (box,)):
+            assert isinstance(lane, GlobalBox)
+            if sizes and sizes[i % len(sizes)] == 0:
+                continue  # such a lane reads nothing and fills with zero
+            if not _inside(lane, shape, reach):
+                moved = _farthest(lane, shape, reach)
+                return Fault(
+                    rule=Rule.OUT_OF_BOUNDS,
+                    message=f"{moved} leaves the tensor of shape {shape}",
+                    step=step,
+                    name=box.tensor,
+                )
+        return None
+
+    def _ends(self, c: Coefficients) -> tuple[int, int]:
+        ends = [k * (n - 1) for k, n in zip(c, self._grid, strict=True)]
+        return sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
+
+
+def _inside(box: GlobalBox, shape: tuple[int, ...], reach: Reach) -> bool:
+    return all(
+        a + down >= 0 and a + n + up <= have
+        for a, n, have, (down, up) in zip(box.start, box.shape, shape, reach, strict=True)
+    )
+
+
+def _farthest(box: GlobalBox, shape: tuple[int, ...], reach: Reach) -> GlobalBox:
+    """The box in the CTA where it leaves the tensor."""
+    start = [
+        a + down if a + down < 0 else a + up if a + n + up > have else a
+        for a, n, have, (down, up) in zip(box.start, box.shape, shape, reach, strict=True)
+    ]
+    return GlobalBox(box.tensor, tuple(start), box.shape)
+
+
+def overlapping_deltas(
+    written: Mapping[Row, int], move: Move, grid: tuple[int, int, int]
+) -> tuple[int, int, int] | None | bool:
+    """A difference of block indices whose CTAs write common elements of a tensor.
+
+    None: all CTAs are disjoint. False: too many differences to look at.
+    """
+    low, high = _bounding(written)
+    exact: list[tuple[tuple[int, ...], int]] | None = None
+    seen = 0
+    for delta in _deltas(grid, move):
+        shift = tuple(sum(k * d for k, d in zip(c, delta, strict=True)) for c in move)
+        seen += 1
+        if seen > MAX_DELTAS:
+            return False
+        if any(abs(s) >= b - a for s, a, b in zip(shift, low, high, strict=True)):
+            continue
+        if high[-1] - low[-1] > MAX_WIDTH:
+            return False
+        exact = exact or _flat(written, low[-1])
+        if _meet(dict(exact), exact, shift):
+            return delta
+    return None
+
+
+def _deltas(grid: tuple[int, int, int], move: Move) -> Iterator[tuple[int, int, int]]:
+    """The differences of two block indices, one of each pair of opposites, small ones first.
+
+    An axis that moves nothing needs only the differences 0 and 1.
+    """
+    spans = []
+    for axis, extent in enumerate(grid):
+        still = all(c[axis] == 0 for c in move)
+        reach = min(extent - 1, 1) if still else extent - 1
+        spans.append(sorted(range(-reach, reach + 1), key=abs))
+    for delta in product(*spans):
+        if delta > (0, 0, 0):
+            yield delta  # type: ignore[misc]
+
+
+def _bounding(written: Mapping[Row, int]) -> tuple[list[int], list[int]]:
+    low: list[int] = []
+    high: list[int] = []
+    for (_, index), bits in written.items():
+        *outer, span = index
+        first = span * SPAN + (bits & -bits).bit_length() - 1
+        at = [*outer, first]
+        end = [*(i + 1 for i in outer), span * SPAN + bits.bit_length()]
+        low = [min(a, b) for a, b in zip(low, at, strict=True)] if low else at
+        high = [max(a, b) for a, b in zip(high, end, strict=True)] if high else end
+    return low, high
+
+
+def _flat(written: Mapping[Row, int], first: int) -> list[tuple[tuple[int, ...], int]]:
+    """Rows without spans: (outer index, bits of the last dimension from ``first`` on)."""
+    merged: dict[tuple[int, ...], int] = {}
+    for (_, index), bits in written.items():
+        *outer, span = index
+        shift = span * SPAN - first
+        moved = bits << shift if shift >= 0 else bits >> -shift
+        merged[tuple(outer)] = merged.get(tuple(outer), 0) | moved
+    return list(merged.items())
+
+
+def _meet(
+    mine: dict[tuple[int, ...], int],
+    others: list[tuple[tuple[int, ...], int]],
+    shift: tuple[int, ...],
+) -> bool:
+    """Whether the moved rows share an element with the rows."""
+    for outer, bits in others:
+        here = mine.get(tuple(i + s for i, s in zip(outer, shift, strict=False)))
+        if here is not None:
+            last = shift[-1]
+            if here & (bits << last if last >= 0 else bits >> -last):
+                return True
+    return False

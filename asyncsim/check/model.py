@@ -1,0 +1,254 @@
+"""What an execution is made of: observers, warps, touches of memory, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum, IntEnum
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir.op import GroupKind
+from asyncsim.rules import Rule
+from asyncsim.stream.dyn import Access, Dyn
+from asyncsim.stream.program import Event, WarpPlace
+from asyncsim.sync import GroupQueue, SyncFault
+
+
+class Who(IntEnum):
+    """Which observers of a warp execute an op: bit 0 the elected lane, bit 1 the other lanes."""
+
+    ELECTED = 1
+    OTHERS = 2
+    BOTH = 3
+
+
+class Chain:
+    """An observer: one thread of the happens-before graph.
+
+    ``lanes`` is 1 for the elected lane, 31 for the others. The others' own field of the MEMORY
+    section holds what *every* one of those lanes knows of the rest: it does not advance by itself.
+    """
+
+    __slots__ = (
+        "clock",
+        "component",
+        "initialised",
+        "lanes",
+        "own",
+        "queues",
+        "shift_control",
+        "shift_memory",
+        "units",
+        "waits",
+        "warp",
+        "who",
+    )
+
+    def __init__(self, warp: Warp, who: Who, component: int, shifts: tuple[int, int]) -> None:
+        self.warp, self.who, self.component = warp, who, component
+        self.lanes = 1 if who is Who.ELECTED else 31
+        self.clock = 0
+        self.own = 0
+        self.shift_control, self.shift_memory = shifts
+        self.units = 1 << shifts[0]
+        if who is Who.ELECTED:
+            self.units |= 1 << shifts[1]
+        self.queues: dict[GroupKind, GroupQueue] = {}
+        self.waits: dict[GroupKind, deque[Step]] = {}  # the last group waits
+        self.initialised: list[int] = []  # components of the mbarriers that it initialised
+
+    def now(self, pos: int) -> int:
+        """The clock before op ``pos``: the observer's earlier ops included."""
+        if pos > self.own:
+            self.clock += (pos - self.own) * self.units
+            self.own = pos
+        return self.clock
+
+    def publish(self, pos: int) -> int:
+        """The clock that op ``pos`` releases: the op itself and all lanes' ops before it."""
+        clock = self.now(pos + 1)
+        if self.lanes == 1:
+            return clock
+        known = (clock >> self.shift_memory) & 0x7FFFFFFF
+        return clock + ((pos + 1 - known) << self.shift_memory)
+
+
+class Warp:
+    """A warp's events, fetched lazily; those that only one observer has passed are kept."""
+
+    __slots__ = ("_base", "_events", "_kept", "elected", "index", "others", "place")
+
+    def __init__(self, index: int, place: WarpPlace, events: Iterator[Event]) -> None:
+        self.index, self.place = index, place
+        self._events = events
+        self._kept: list[Event] = []
+        self._base = 0
+        self.elected: Chain
+        self.others: Chain
+
+    def chains(self, who: Who) -> tuple[Chain, ...]:
+        if who is Who.BOTH:
+            return (self.elected, self.others)
+        return (self.elected,) if who is Who.ELECTED else (self.others,)
+
+    def event(self, pos: int) -> Event | None:
+        """The event at a position of the stream; None after the last one."""
+        i = pos - self._base
+        while i >= len(self._kept):
+            event = next(self._events, None)
+            if event is None:
+                return None
+            self._kept.append(event)
+        return self._kept[i]
+
+    def drop_before(self, pos: int) -> None:
+        """Nobody asks for events before ``pos`` again."""
+        del self._kept[: pos - self._base]
+        self._base = pos
+
+
+class Agent:
+    """What the scheduler runs: a warp in lockstep, or one of its observers after they diverged."""
+
+    __slots__ = ("blocked", "current", "done", "pos", "token", "warp", "who")
+
+    def __init__(self, warp: Warp, who: Who, pos: int) -> None:
+        self.warp, self.who, self.pos = warp, who, pos
+        self.current: Event | None = None
+        self.token: int | None = None  # clock that ends a bar.sync, -1 while it is pending
+        self.blocked = False
+        self.done = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One execution of an op by observers of one warp."""
+
+    warp: Warp
+    who: Who
+    pos: int
+    event: Event
+
+    @property
+    def dyn(self) -> Dyn:
+        return self.event[0]
+
+
+class Flight:
+    """An asynchronous op of a group: its commit and the wait that covered it, None until then.
+
+    ``chains`` are the observers whose waits count: the issuer, or those of a warpgroup.
+    ``commits``: the position of the commit in the stream of each warp (four for a warpgroup).
+    """
+
+    __slots__ = ("chains", "commit", "commits", "kind", "retired", "source_read", "step", "touches")
+
+    def __init__(self, kind: GroupKind, chains: tuple[Chain, ...], step: Step) -> None:
+        self.kind, self.chains, self.step = kind, chains, step
+        self.commit: Step | None = None
+        self.commits: dict[int, int] = {}
+        self.retired: Step | None = None
+        self.source_read: Step | None = None
+        self.touches: list[Touch] = []
+
+
+class Touch:
+    """An access by an op. ``end`` is the epoch after which it is over; 0 while that is unknown."""
+
+    __slots__ = ("access", "end", "flight", "seq", "step", "who")
+
+    def __init__(self, step: Step, who: Who, access: Access, seq: int, end: int = 0) -> None:
+        self.step, self.who, self.access = step, who, access
+        self.seq, self.end = seq, end
+        self.flight: Flight | None = None
+
+
+class Condition(Enum):
+    """The conditions of the certificate; the value says what fails without it."""
+
+    A = "an op counts in a phase whose predecessor is not known to be complete"
+    B = "arrivals or bytes of a phase do not match"
+    C = "a wait is not ordered before the phase after the one it waits for"
+    D = "a wait may start before the phase before the one it waits for is complete"
+    E = "a phase can be balanced before all that belongs to it has been counted"
+    F = "init is not ordered before a use"
+    N = "an arrival on a named barrier is not ordered after the round before"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Breach:
+    """A condition that does not hold on the reference: a suspicion, not a verdict."""
+
+    condition: Condition
+    barrier: str
+    array: str
+    generation: int
+    step: Step
+    other: Step | None = None
+
+
+class Reason(Enum):
+    """Why two accesses clash: no order at all, or order without a proxy fence."""
+
+    RACE = "race"
+    PROXY = "proxy"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Clash:
+    """Two conflicting touches that no edge of the required kind orders; ``later`` came second.
+
+    For an ``earlier`` touch of a group: whether it was ``committed`` then; whether ``later`` comes
+    after that commit (``released``); ``loose`` is a wait after the commit that ``later`` comes
+    after and that left the group pending. ``outdated``: the later read means what ``earlier``
+    has overwritten.
+    """
+
+    reason: Reason
+    earlier: Touch
+    later: Touch
+    name: str
+    committed: bool = True
+    released: bool = False
+    loose: Step | None = None
+    outdated: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fault:
+    """A defect seen directly: an op that the hardware leaves undefined, or a plain mistake."""
+
+    rule: Rule
+    message: str
+    step: Step | None
+    other: Step | None = None
+    name: str = ""
+    warning: bool = False
+
+
+class End(Enum):
+    """How an execution ended."""
+
+    FINISHED = "finished"
+    HANG = "hang"
+    FAULT = "fault"
+
+
+@dataclass(slots=True)
+class Report:
+    """What one execution showed."""
+
+    end: End = End.FINISHED
+    breaches: dict[object, Breach] = field(default_factory=dict)
+    clashes: dict[object, Clash] = field(default_factory=dict)
+    faults: dict[object, Fault] = field(default_factory=dict)
+    steps: int = 0
+
+
+class StopExecution(Exception):
+    """Raised inside a step to end the execution with a fault."""
+
+    def __init__(self, cause: SyncFault | ScheduleError) -> None:
+        super().__init__(str(cause))
+        self.cause = cause

@@ -1,0 +1,71 @@
+"""Named barriers (bar.sync, bar.arrive) of the reference execution, and condition N."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from asyncsim.check.clock import ClockLayout, Section
+from asyncsim.check.model import Agent, Breach, Condition, Step
+from asyncsim.sync import NamedBarrierState
+
+
+class NamedBarrier:
+    """One of the 16 barriers. The field in a clock counts the completed rounds known."""
+
+    __slots__ = ("arrivals", "comp", "epochs", "gather", "id", "last_epochs", "state", "waiters")
+
+    def __init__(self, id: int, comp: int) -> None:
+        self.id, self.comp = id, comp
+        self.state = NamedBarrierState()
+        self.gather = self.epochs = self.last_epochs = 0
+        self.waiters: list[Agent] = []
+        self.arrivals: list[Step] = []  # of the open round
+
+
+class NamedBarriers:
+    def __init__(
+        self,
+        layout: ClockLayout,
+        breach: Callable[[Breach], None],
+        wake: Callable[[list[Agent]], None],
+    ) -> None:
+        self._layout, self._breach, self._wake = layout, breach, wake
+        self._control = layout.guards[Section.CONTROL]
+        self.by_id: dict[int, NamedBarrier] = {}
+
+    def arrive(
+        self, b: NamedBarrier, step: Step, clock: int, epoch: int, threads: int, agent: Agent | None
+    ) -> None:
+        """Count a warp in; ``agent`` waits (bar.sync) unless it is None (bar.arrive)."""
+        done = b.state.generation
+        known = self._layout.at(clock, Section.CONTROL, b.comp)
+        if known < done and not (
+            known == done - 1 and self._layout.covers(clock, b.last_epochs, self._control)
+        ):
+            other = b.arrivals[0] if b.arrivals else None
+            name = f"barrier {b.id}"
+            self._breach(
+                Breach(
+                    condition=Condition.N,
+                    barrier=name,
+                    array=name,
+                    generation=done,
+                    step=step,
+                    other=other,
+                )
+            )
+        complete = b.state.arrive(step.warp.index, threads)
+        b.gather = self._layout.join(b.gather, clock)
+        b.epochs = self._layout.join(b.epochs, epoch)
+        b.arrivals.append(step)
+        if agent is not None:
+            agent.token = -1
+            b.waiters.append(agent)
+        if complete:
+            field = (done + 1) << self._layout.shift(Section.CONTROL, b.comp)
+            released = self._layout.join(b.gather, field | (field << self._layout.width))
+            waiters, b.waiters = b.waiters, []
+            for waiter in waiters:
+                waiter.token = released
+            b.last_epochs, b.gather, b.epochs, b.arrivals = b.epochs, 0, 0, []
+            self._wake(waiters)

@@ -1,0 +1,98 @@
+"""What to change for each rule that is seen directly: the missing edge and one line of advice."""
+
+from __future__ import annotations
+
+from asyncsim.rules import Rule
+
+_ADVICE: dict[Rule, tuple[str, str]] = {
+    Rule.DEADLOCK: (
+        "an arrival that does not itself wait for the blocked role",
+        "check the first phase of each wait (a producer starts with 1) and who arrives",
+    ),
+    Rule.LAPPED_WAITER: (
+        "an edge from the wait to the next but one phase of its barrier",
+        "let every waiter arrive before the stage is filled again, and count all of them",
+    ),
+    Rule.VACUOUS_WAIT: (
+        "an edge from the completion of the phase before to the start of the wait",
+        "carry the phase over: flip it on every wrap and do not reset it per tile",
+    ),
+    Rule.EARLY_COMPLETION: (
+        "an edge from the completion of the phase before to this op",
+        "expect the bytes before (or with) the arrival, and wait for the phase before",
+    ),
+    Rule.ARRIVAL_OVERFLOW: (
+        "a count that matches the arrivals",
+        "let one lane arrive (k.elect), or initialise the barrier with all arrivals",
+    ),
+    Rule.ARRIVAL_SHORTFALL: (
+        "the arrivals that the count asks for",
+        "make the count of the barrier equal to the arrivals of a phase",
+    ),
+    Rule.UNCONSUMED_PHASE: (
+        "a wait on the phase before, ordered before the arrival",
+        "wait for each phase before arriving on the next",
+    ),
+    Rule.TX_BYTES_MISMATCH: (
+        "equal bytes in expect_tx and in the copies of a phase",
+        "announce the bytes of every copy of the phase: full boxes, filled parts included",
+    ),
+    Rule.TX_RANGE: ("fewer bytes a phase", "split the phase over two barriers"),
+    Rule.READ_BEFORE_ARRIVAL: (
+        "the completion of the write, observed before the read",
+        "wait for the barrier (or group) of the copy before reading",
+    ),
+    Rule.WRONG_TILE: (
+        "a read of the stage, or a copy of the tile, that the schedule means",
+        "compare stage and tile index of the copy and of the read",
+    ),
+    Rule.WAIT_GROUP_TOO_LOOSE: (
+        "a wait that covers the group",
+        "wait for fewer pending groups before touching the registers",
+    ),
+    Rule.FRAGMENT_IN_FLIGHT: (
+        "a wgmma.wait_group that covers the group",
+        "add k.wgmma.wait_group(0) before the registers are touched",
+    ),
+    Rule.MISSING_WGMMA_FENCE: (
+        "wgmma.fence between the register access and the wgmma",
+        "add k.wgmma.fence() before the first wgmma of the step",
+    ),
+    Rule.MISSING_INIT_FENCE: (
+        "fence.mbarrier_init after the init, before the barrier that publishes it",
+        "add k.fence.mbarrier_init() after init_all",
+    ),
+    Rule.USE_BEFORE_INIT: (
+        "a block barrier between the init and the use",
+        "add k.bar.sync() after the init",
+    ),
+    Rule.REINIT_WITHOUT_INVAL: ("mbarrier.inval before the init", "invalidate it first"),
+    Rule.NAMED_BARRIER_COUNT: ("equal thread counts", "give all participants one count"),
+    Rule.NAMED_BARRIER_OVERRUN: (
+        "a wait between two arrivals of one warp",
+        "order the second arrival after the completion of the first round",
+    ),
+    Rule.OUTSTANDING_AT_EXIT: (
+        "a wait for the copy before the kernel ends",
+        "wait for the last copies (a store: k.bulk.wait_group(0, read=True))",
+    ),
+    Rule.UNCOMMITTED_COPY: (
+        "a commit_group and a wait before the kernel ends",
+        "commit the copies and wait for the group",
+    ),
+    Rule.OUT_OF_BOUNDS: ("", "guard the access with k.when, or enlarge the tensor"),
+    Rule.PARITY_OUT_OF_RANGE: ("", "use the phase bit, 0 or 1"),
+    Rule.ROLES_DISAGREE: (
+        "the same wgmma instructions in all four warps",
+        "do not branch on warp_in_role around wgmma",
+    ),
+    Rule.GLOBAL_WRITE_OVERLAP: (
+        "disjoint output of the CTAs",
+        "derive the output coordinates from every block index of the grid",
+    ),
+}
+
+
+def fault_advice(rule: Rule) -> tuple[str, str]:
+    """(missing edge, repair) of a rule."""
+    return _ADVICE.get(rule, ("", ""))

@@ -1,0 +1,249 @@
+"""Shared memory: who touched which bytes last, and whether the next access is ordered after it.
+
+One cell per distinct region. A write resets the cells that it covers, so that a cell holds the
+last writes and the reads since. Overlap between regions is exact, by byte, and computed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from asyncsim.check.clock import ClockLayout, Section
+from asyncsim.check.lanes import LaneOverlap
+from asyncsim.check.model import Clash, Reason, Touch
+from asyncsim.ir.op import GroupKind
+from asyncsim.memory.region import SmemRegion
+from asyncsim.stream.dyn import Proxy, Tag
+
+
+@dataclass(slots=True)
+class Near:
+    """A cell that overlaps: ``inside`` me, ``covers`` me, and which of my bytes (``bits``)."""
+
+    cell: Cell
+    inside: bool
+    covers: bool
+    bits: int
+
+
+class Cell:
+    """The frontier of one region. ``epochs`` joins the ends of ``writes`` and ``reads``."""
+
+    __slots__ = (
+        "before",
+        "epochs",
+        "flying",
+        "near",
+        "reads",
+        "region",
+        "write_epochs",
+        "writes",
+    )
+
+    def __init__(self, region: SmemRegion) -> None:
+        self.region = region
+        self.near: list[Near] = []
+        self.before: Tag | None = None  # the data before the last write
+        self.writes: list[Touch] = []
+        self.reads: dict[object, Touch] = {}
+        self.flying: list[Touch] = []  # issued, and nobody knows yet when they end
+        self.write_epochs = self.epochs = 0
+
+    def clear(self) -> None:
+        if self.writes:
+            self.before = self.writes[0].access.tag
+        self.writes, self.reads = [], {}
+        self.write_epochs = self.epochs = 0
+
+
+class SharedMemory:
+    """The cells of one CTA. Findings go to ``clash`` and ``stale`` (a read of the wrong data)."""
+
+    def __init__(
+        self,
+        layout: ClockLayout,
+        lanes: LaneOverlap,
+        clash: Callable[[Clash], None],
+        stale: Callable[[Touch, Touch | None], None],
+    ) -> None:
+        self._layout, self._lanes = layout, lanes
+        self._clash, self._stale = clash, stale
+        self._cells: dict[int, Cell] = {}
+        self._ordered = layout.guards[Section.MEMORY]
+        self._fenced = self._ordered | layout.guards[Section.SHARED_FENCE]
+
+    def access(self, y: Touch, clock: int) -> None:
+        """Check a touch by an observer with this clock against the cells, and record it."""
+        region = y.access.region
+        cell = self._cells.get(id(region)) or self._new_cell(region)
+        need = self._fenced if y.access.proxy is Proxy.ASYNC else self._ordered
+        guarded, write, clean = clock | self._layout.guard, y.access.write, True
+        for near in cell.near:
+            other = near.cell
+            epochs = other.epochs if write else other.write_epochs
+            if (guarded - epochs) & need != need:
+                clean &= self._examine(other, y, clock)
+            if other.flying:
+                clean &= self._against_flying(other, y, clock)
+        if write:
+            self._write(cell, y)
+        else:
+            if clean and y.access.tag is not None:
+                self._reads_meant(cell, y)
+            if y.end:
+                self._add_read(cell, y)
+            else:
+                cell.flying.append(y)
+
+    def settle(self, y: Touch, end: int) -> None:
+        """An access in flight is over after ``end``."""
+        cell = self._cells[id(y.access.region)]
+        if y in cell.flying:
+            cell.flying.remove(y)
+        y.end = end
+        if not y.access.write:
+            self._add_read(cell, y)
+        elif not cell.writes or _same_step(cell.writes[0], y) or cell.writes[0].seq < y.seq:
+            self._add_write(cell, y)
+
+    def drop_flying(self, y: Touch) -> None:
+        cell = self._cells[id(y.access.region)]
+        if y in cell.flying:
+            cell.flying.remove(y)
+
+    # -- recording -----------------------------------------------------------------------------
+
+    def _write(self, cell: Cell, y: Touch) -> None:
+        for near in cell.near:
+            first = near.cell.writes[0] if near.cell.writes else None
+            if near.inside and not (first is not None and _same_step(first, y)):
+                near.cell.clear()
+        if y.end:
+            self._add_write(cell, y)
+        else:
+            cell.flying.append(y)
+
+    def _add_write(self, cell: Cell, y: Touch) -> None:
+        if cell.writes and not _same_step(cell.writes[0], y):
+            cell.clear()
+        cell.writes.append(y)
+        cell.write_epochs = self._layout.join(cell.write_epochs, y.end)
+        cell.epochs = self._layout.join(cell.epochs, y.end)
+
+    def _add_read(self, cell: Cell, y: Touch) -> None:
+        cell.reads[(y.step.warp.index, y.who, y.access.proxy)] = y
+        cell.epochs = self._layout.join(cell.epochs, y.end)
+
+    # -- checking ------------------------------------------------------------------------------
+
+    def _examine(self, other: Cell, y: Touch, clock: int) -> bool:
+        """Find the touches of a cell that are not ordered before ``y``; True if there are none."""
+        clean = True
+        layout = self._layout
+        candidates = [*other.writes, *other.reads.values()] if y.access.write else other.writes
+        for x in candidates:
+            if _same_step(x, y) or not self._lanes.conflict(x, y):
+                continue
+            if not layout.covers(clock, x.end, self._ordered):
+                clean = False
+                self._report(Reason.RACE, x, y, clock)
+            elif (
+                y.access.proxy is Proxy.ASYNC
+                and x.access.proxy is Proxy.GENERIC
+                and not layout.covers(clock, x.end, self._fenced)
+            ):
+                self._report(Reason.PROXY, x, y, clock)
+        return clean
+
+    def _against_flying(self, other: Cell, y: Touch, clock: int) -> bool:
+        clean = True
+        for x in other.flying:
+            if not (x.access.write or y.access.write) or _same_step(x, y):
+                continue
+            if self._lanes.overlap(x, y):
+                clean = False
+                self._report(Reason.RACE, x, y, clock)
+        return clean
+
+    def _report(self, reason: Reason, x: Touch, y: Touch, clock: int) -> None:
+        region = y.access.region
+        assert isinstance(region, SmemRegion)
+        committed, released, loose = True, False, None
+        if x.flight is not None:
+            committed = x.flight.commit is not None
+            wgmma = x.flight.kind is GroupKind.WGMMA
+            over = x.end != 0 and not wgmma  # its wait is over, only the order lacks
+            for chain in x.flight.chains:
+                at = x.flight.commits.get(chain.warp.index)
+                known = self._layout.at(clock, Section.MEMORY, chain.component)
+                if at is None:
+                    continue
+                released |= known > at
+                for wait in chain.waits.get(x.flight.kind, ()) if not over else ():
+                    if at < wait.pos < known:
+                        loose = wait
+        before = self._cells[id(x.access.region)].before
+        self._clash(
+            Clash(
+                reason=reason,
+                earlier=x,
+                later=y,
+                name=region.name,
+                committed=committed,
+                released=released,
+                loose=loose,
+                outdated=before is not None and before == y.access.tag,
+            )
+        )
+
+    def _reads_meant(self, cell: Cell, y: Touch) -> None:
+        """Condition H: each byte's last writer brought the data that the reader means."""
+        writers = [near for near in cell.near if near.cell.writes]
+        if len(writers) == 1 and writers[0].covers:
+            self._compare(writers[0].cell.writes, y)
+            return
+        writers.sort(key=lambda near: -near.cell.writes[0].seq)
+        rest = cell.region.mask
+        for near in writers:
+            if rest & near.bits:
+                self._compare(near.cell.writes, y)
+                rest &= ~near.bits
+        if rest:
+            self._stale(y, None)
+
+    def _compare(self, writes: list[Touch], y: Touch) -> None:
+        for x in writes:
+            if not same_data(x.access.tag, y.access.tag):
+                self._stale(y, x)
+
+    # -- cells ---------------------------------------------------------------------------------
+
+    def _new_cell(self, region: object) -> Cell:
+        assert isinstance(region, SmemRegion)
+        cell = Cell(region)
+        end = region.low + region.mask.bit_length()
+        for other in self._cells.values():
+            r = other.region
+            if r.low < end and region.low < r.low + r.mask.bit_length() and r.overlaps(region):
+                inside, covers = region.covers(r), r.covers(region)
+                cell.near.append(Near(other, inside, covers, _aligned(r, region)))
+                other.near.append(Near(cell, covers, inside, _aligned(region, r)))
+        cell.near.append(Near(cell, True, True, region.mask))
+        self._cells[id(region)] = cell
+        return cell
+
+
+def same_data(brought: Tag | None, meant: Tag | None) -> bool:
+    """Whether a write's data may be what a read means; data computed in place may be anything."""
+    return brought is None or meant is None or brought == meant
+
+
+def _same_step(x: Touch, y: Touch) -> bool:
+    return x.step.pos == y.step.pos and x.step.warp is y.step.warp
+
+
+def _aligned(region: SmemRegion, to: SmemRegion) -> int:
+    """The bytes of ``region`` as bits of ``to``."""
+    shift = region.low - to.low
+    return (region.mask << shift if shift >= 0 else region.mask >> -shift) & to.mask
