@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
+from textwrap import wrap
 
 from asyncsim.trace.model import Span, SpanKind, Trace
 from asyncsim.trace.tracks import ordered_tracks, spans_of_cta
@@ -58,7 +59,7 @@ def draw_timeline(
     label = min(max(_LABEL_COLUMNS[0], *(len(r.label) for r in rows)), _LABEL_COLUMNS[1])
     columns = max(10, width - label - 1)
     panels = _panels(spans, columns, window)
-    lines = [_title(sources, panels)]
+    lines = wrap(_title(sources, panels), width, subsequent_indent="  ")
     for start, step in panels:
         lines += ["", *_panel(rows, label, columns, start, step, glyphs)]
     lines += ["", _legend(rows, glyphs), *_notes(sources, width)]
