@@ -21,6 +21,8 @@ from asyncsim.hw.render import Rendered, Variant, render
 from asyncsim.ir.schedule import Schedule
 
 _ADVISORY = re.compile(r"\((C75\d\d)\)")
+_ERROR = re.compile(r"(?:\((\d+)\): |ptxas .*?)(error\b)")
+_OP_COMMENT = re.compile(r"// #\d+ \w+ \((.*)\)")
 _OPTIONS = ("-std=c++17", "-v")
 _NO_PACKAGES = (
     "the CUDA packages are not installed: no compile, no run; fix: pip install 'asyncsim[hw]'"
@@ -161,7 +163,7 @@ def _nvrtc(rendered: Rendered) -> tuple[bytes, str]:
             code = Program(rendered.source, "c++", options).compile("cubin", logs=log)
     except Exception as error:  # NVRTCError; the compiler's text is in the message
         raise CompileError(
-            f"{rendered.kernel_name} for {rendered.arch}: {_first_error(error)}"
+            f"{rendered.kernel_name} for {rendered.arch}: {_first_error(error, rendered.source)}"
         ) from error
     data = code.code
     assert isinstance(data, bytes)
@@ -183,9 +185,16 @@ def _refuse(rendered: Rendered, r: Resources, allow_advisories: bool) -> None:
         )
 
 
-def _first_error(error: Exception) -> str:
+def _first_error(error: Exception, source: str) -> str:
+    """The compiler's first error, with the schedule's line whose text it is in."""
     lines = [line.strip() for line in str(error).replace("\0", "").splitlines()]
-    return next((line for line in lines if "error" in line.lower()), lines[0] if lines else "")
+    found = next((line for line in lines if _ERROR.search(line)), lines[-1] if lines else "")
+    where = _ERROR.search(found)
+    if where is None or not where[1]:
+        return found
+    before = source.splitlines()[: int(where[1])]
+    op = next((m[1] for m in map(_OP_COMMENT.search, reversed(before)) if m), "")
+    return found[where.start(2) :] + (f" (at {op})" if op else "")
 
 
 def _one_line(error: Exception) -> str:

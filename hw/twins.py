@@ -11,8 +11,8 @@ from asyncsim.hw.compile import CompileError
 from asyncsim.hw.launch import Child, RunResult, run_schedule
 from asyncsim.hw.launch.child_process import LaunchFailed
 from asyncsim.ir import op as ops
-from asyncsim.ir.op import Op
-from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.op import OpBase
+from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.scenario import Scenario, Twin
 
 DELAY_CYCLES = 20_000
@@ -50,10 +50,15 @@ def show(child: Child, schedule: Schedule) -> tuple[bool, str, list[str]]:
     times out, or the GPU raises an exception.
     """
     tries: list[tuple[str, dict[int | tuple[int, int], int]]] = [("", {})]
-    for op in schedule.ops():
-        if _may_matter(op):
-            where = f"with op #{op.id} ({type(op).__name__}, {op.loc}) delayed: "
-            tries.append((where, {op.id: DELAY_CYCLES}))
+    for role in schedule.roles():
+        last = role.first_warp + role.warps - 1
+        for op in (s for s in statements(role.body) if isinstance(s, OpBase)):
+            if not _may_matter(op):
+                continue
+            what = f"with op #{op.id} ({type(op).__name__}, {op.loc}) delayed"
+            tries.append((f"{what}: ", {op.id: DELAY_CYCLES}))
+            if role.warps > 1:
+                tries.append((f"{what} in warp {last}: ", {(op.id, last): DELAY_CYCLES}))
     advisories: list[str] = []
     how = ""
     for where, delays in tries:
@@ -70,7 +75,7 @@ def show(child: Child, schedule: Schedule) -> tuple[bool, str, list[str]]:
     return False, how, advisories
 
 
-def _may_matter(op: Op) -> bool:
+def _may_matter(op: OpBase) -> bool:
     return not isinstance(
         op, ops.MbarrierInit | ops.FenceMbarrierInit | ops.WgmmaMmaAsync | ops.StGlobal
     )

@@ -1,8 +1,8 @@
 """Decode a record buffer to a measured Trace.
 
-Measured are issue and return of every stamped op. Landings of copies and completions of matrix
-operations are inferred: not later than the first wait that covers them returned. The clocks are
-each SM's own; globaltimer anchors the CTAs to each other (32 ns steps).
+Measured is the clock after every stamped op; an op begins where the one before it ended. Landings
+of copies and completions of matrix operations are inferred: not later than the first wait that
+covers them returned. The clocks are each SM's own; globaltimer anchors the CTAs to each other.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from asyncsim.hw.launch.prepare import Stamps
 from asyncsim.hw.launch.protocol import RunReply
+from asyncsim.hw.render.hooks import END_WORD, is_stamped
 from asyncsim.hw.render.model import STAMP_BYTES
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, Op
@@ -26,13 +27,16 @@ _FLIGHT_TRACK = {GroupKind.CP_ASYNC: "cp_async", GroupKind.BULK: "tma", GroupKin
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One stamped op; its issue and return in cycles from the first CTA's start."""
+    """One op. ``issue`` and ``back`` in cycles from the first CTA's start: its own if it was
+    stamped, else those of the stamped op after it, in whose span it falls."""
 
     dyn: Dyn
     indices: tuple[int, ...]
     warp: int
     issue: float
     back: float
+    stamped: bool
+    first: str = ""  # what the span begins with, if not with this op
 
 
 def decode(schedule: Schedule, data: bytes, reply: RunReply, stamps: Stamps) -> Trace:
@@ -42,15 +46,14 @@ def decode(schedule: Schedule, data: bytes, reply: RunReply, stamps: Stamps) -> 
     for cta in range(min(stamps.ctas, schedule.ctas)):
         ns, start_cycles = reply.starts[cta]
         shift = (ns - origin) * reply.clock_ghz[-1]
-        records = []
+        records: list[Record] = []
         for warp in range(schedule.warps):
             row = (cta * schedule.warps + warp) * stamps.capacity * STAMP_BYTES
             words = memoryview(data)[row : row + stamps.capacity * STAMP_BYTES].cast("I")
-            found = list(_records(schedule, cta, warp, words, start_cycles, shift))
-            if len(found) == stamps.capacity:
-                trace.complete = False
-            records += found
-        trace.spans += [_op_span(schedule, cta, r) for r in records]
+            if words[-2]:  # no room left, and no END
+                trace.complete = trace.complete and words[-2] == END_WORD
+            records += _records(schedule, cta, warp, words, start_cycles, shift)
+        trace.spans += [_op_span(schedule, cta, r) for r in records if r.stamped]
         trace.spans += _flights(cta, records)
     return trace
 
@@ -60,17 +63,28 @@ def _records(
 ) -> Iterator[Record]:
     """Records joined with the warp's op stream: both are in program order."""
     stream = Program(schedule).stream(_block(schedule, cta), warp)
-    for at, (dyn, indices) in zip(range(0, len(words), 4), stream, strict=False):
-        op, issue, back = words[at], words[at + 1], words[at + 2]
-        if op == 0:
+    issue = shift
+    for at in range(0, len(words), 2):
+        word, clock = words[at], words[at + 1]
+        if word == 0:
             return
-        if op - 1 != dyn.op.id:
+        back = shift + (clock - start) % _WRAP
+        group: list[tuple[Dyn, tuple[int, ...]]] = []
+        for event in stream:
+            group.append(event)
+            if is_stamped(event[0].op):
+                break
+        if not group:
+            return
+        last = group[-1][0]
+        if word != (last.op.id + 1 if is_stamped(last.op) else END_WORD):
             raise ValueError(
-                f"stamp {at // 4} of warp {warp} is of op #{op - 1}, the stream says #{dyn.op.id}"
+                f"stamp {at // 2} of warp {warp} is {word}, the stream is at op #{last.op.id}"
             )
-        yield Record(
-            dyn, indices, warp, shift + (issue - start) % _WRAP, shift + (back - start) % _WRAP
-        )
+        first = type(group[0][0].op).__name__ if len(group) > 1 else ""
+        for i, (dyn, indices) in enumerate(group, 1):
+            yield Record(dyn, indices, warp, issue, back, i == len(group), first)
+        issue = back
 
 
 def _block(schedule: Schedule, cta: int) -> tuple[int, int, int]:
@@ -87,7 +101,7 @@ def _op_span(schedule: Schedule, cta: int, r: Record) -> Span:
         sm=cta,
         cta=cta,
         track=f"{name}/{place}",
-        name=_name(r.dyn),
+        name=f"{r.first}..{_name(r.dyn)}" if r.first else _name(r.dyn),
         start=r.issue,
         end=r.back,
         kind=SpanKind.STALL if isinstance(op, _WAITS) else SpanKind.OP,
@@ -117,12 +131,10 @@ def _flights(cta: int, records: list[Record]) -> list[Span]:
     """In-flight spans, ended by the first wait that covers them."""
     pending = _Pending()
     spans: list[Span] = []
-    events = [(r.issue, 0, i, r) for i, r in enumerate(records)]
-    events += [
-        (r.back, 1, i, r)
-        for i, r in enumerate(records)
-        if isinstance(r.dyn.op, ops.MbarrierWait | ops.WaitGroup)
-    ]
+    events = []
+    for i, r in enumerate(records):
+        waits = isinstance(r.dyn.op, ops.MbarrierWait | ops.WaitGroup)
+        events.append((r.back, 1, i, r) if waits else (r.issue, 0, i, r))
     for _, returned, _, r in sorted(events, key=lambda e: e[:3]):
         landed = _returned(pending, r) if returned else _issued(pending, r)
         spans += [_flight(cta, f, r.back) for f in landed]
@@ -153,8 +165,8 @@ def _returned(pending: _Pending, r: Record) -> list[Record]:
     if isinstance(op, ops.MbarrierWait):
         assert r.dyn.barrier is not None
         loads = pending.loads.get(r.dyn.barrier, [])
-        done = [f for f in loads if f.back <= r.back]
-        pending.loads[r.dyn.barrier] = [f for f in loads if f.back > r.back]
+        done = [f for f in loads if f.issue < r.back]
+        pending.loads[r.dyn.barrier] = [f for f in loads if f.issue >= r.back]
         return done
     assert isinstance(op, ops.WaitGroup)
     groups = pending.groups.get((r.warp, op.kind), [])

@@ -130,7 +130,7 @@ def _parameter_text(schedule: Schedule, p: Parameter) -> str:
         case ParameterKind.DELAYS:
             return "const u32* delays"
         case ParameterKind.STAMPS:
-            return "uint4* stamp_buffer"
+            return "uint2* stamp_buffer"
         case ParameterKind.STAMP_CTAS:
             return "u32 stamp_ctas"
         case ParameterKind.STAMP_CAPACITY:

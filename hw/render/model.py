@@ -51,7 +51,8 @@ class Parameter:
 class Variant:
     """Build variants. The timed build has neither: hooks would cost cycles at every op.
 
-    delays: a run-time table of delays by (op id, warp). stamps: clocks at issue and return by op.
+    delays: a run-time table of delays by (op id, warp). stamps: the clock after each stamped op
+    (hooks.py).
     """
 
     delays: bool = False
@@ -76,4 +77,4 @@ class Rendered:
 
 REPORT_WORDS = 16
 CLOCKS_BYTES = 16
-STAMP_BYTES = 16
+STAMP_BYTES = 8

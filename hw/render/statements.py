@@ -5,13 +5,14 @@ from __future__ import annotations
 from asyncsim.hw.render.context import C_TYPES, Context, place_of
 from asyncsim.hw.render.copy import render_copy
 from asyncsim.hw.render.expr import c_text, condition
+from asyncsim.hw.render.hooks import END_WORD, is_delayed, is_stamped
 from asyncsim.hw.render.mbarrier import render_mbarrier
 from asyncsim.hw.render.memory import render_memory
 from asyncsim.hw.render.sync import render_sync
 from asyncsim.hw.render.tensor import render_tensor
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import FragmentLayout
-from asyncsim.ir.op import FragmentRef, GroupKind, Op, OpBase
+from asyncsim.ir.op import FragmentRef, Op, OpBase
 from asyncsim.ir.schedule import statements
 from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 
@@ -81,6 +82,8 @@ def _elect(c: Context, s: Elect, *, last_of_role: bool) -> None:
 def _leave(c: Context, mark: str) -> None:
     if c.waits:
         c.put("if (guard.aborted) drain();")
+    if c.variant.stamps:
+        c.put(f"stamp(stamps, {END_WORD:#x}u);")
     c.put(mark)
 
 
@@ -163,16 +166,11 @@ def _fragments(op: OpBase) -> list[FragmentRef]:
 def _op(c: Context, op: Op) -> None:
     """One op, commented with its id and source line, between the hooks of the build variant."""
     c.put(f"// #{op.id} {type(op).__name__} ({place_of(op)})")
-    hooked = not isinstance(op, ops.WgmmaMmaAsync) and not (
-        isinstance(op, ops.CommitGroup) and op.kind is GroupKind.WGMMA
-    )
-    if c.variant.delays and hooked:
+    if c.variant.delays and is_delayed(op):
         c.put(f"delay(delays, {op.id * c.schedule.warps} + warp);")
-    if c.variant.stamps:
-        c.put("stamp_issue(stamps);")
     _render_op(c, op)
-    if c.variant.stamps:
-        c.put(f"stamp_return(stamps, {op.id});")
+    if c.variant.stamps and is_stamped(op):
+        c.put(f"stamp(stamps, {op.id + 1});")
 
 
 def _render_op(c: Context, op: Op) -> None:

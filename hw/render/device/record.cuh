@@ -1,4 +1,4 @@
-// Build variants: a delay before an op, and stamps (issue, return) of the first ops of a warp.
+// Build variants: a delay before an op, and the clock after each of a warp's first ops.
 DEV void delay(const u32* delays, u32 entry) {
   u32 cycles = __ldg(delays + entry);
   if (cycles == 0) return;
@@ -6,21 +6,20 @@ DEV void delay(const u32* delays, u32 entry) {
   u64 begin = clock_cycles();
   while (clock_cycles() - begin < cycles) {}
 }
+// One clock read for each stamped op: the end of an op is the begin of the next.
 struct Recorder {
-  uint4* next;   // op id, low words of the clocks at issue and return
+  uint2* next;  // op id + 1, low word of the clock
   u32 left;
-  u32 issued;
 };
-DEV Recorder recorder(uint4* stamps, u32 ctas, u32 warps, u32 capacity) {
+DEV Recorder recorder(uint2* stamps, u32 ctas, u32 warps, u32 capacity) {
   u32 cta = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
   u32 row = cta * warps + (threadIdx.x >> 5);
   bool mine = elect_one() && cta < ctas;
-  return Recorder{stamps + (u64)row * capacity, mine ? capacity : 0u, 0u};
+  return Recorder{stamps + (u64)row * capacity, mine ? capacity : 0u};
 }
-DEV void stamp_issue(Recorder& r) { r.issued = (u32)clock_cycles(); }
-DEV void stamp_return(Recorder& r, u32 op) {
+DEV void stamp(Recorder& r, u32 word) {
   u32 now = (u32)clock_cycles();
-  asm volatile("{ .reg .pred p; setp.ne.u32 p, %5, 0; @p st.global.v4.u32 [%0], {%1, %2, %3, %4}; }"
-               :: "l"(r.next), "r"(op + 1), "r"(r.issued), "r"(now), "r"(0u), "r"(r.left) : "memory");
+  asm volatile("{ .reg .pred p; setp.ne.u32 p, %3, 0; @p st.global.v2.u32 [%0], {%1, %2}; }"
+               :: "l"(r.next), "r"(word), "r"(now), "r"(r.left) : "memory");
   if (r.left) { r.next += 1; r.left -= 1; }
 }

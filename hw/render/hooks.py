@@ -1,0 +1,34 @@
+"""Which ops the build variants hook. The renderer and the decoder of stamps both ask here."""
+
+from __future__ import annotations
+
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import GroupKind, Op
+
+# Too short or too many to be worth a stamp each; they fall into the span of the next stamped op.
+_UNSTAMPED = (
+    ops.MbarrierInit,
+    ops.FenceMbarrierInit,
+    ops.FenceProxyAsync,
+    ops.BarWarpSync,
+    ops.CpAsync,
+    ops.WgmmaFence,
+    ops.WgmmaMmaAsync,
+    ops.LdGlobal,
+    ops.StGlobal,
+    ops.LdShared,
+    ops.StShared,
+)
+END_WORD = 0xFFFFFFFF
+
+
+def is_stamped(op: Op) -> bool:
+    """Whether the stamped build records the clock after this op."""
+    return not isinstance(op, _UNSTAMPED)
+
+
+def is_delayed(op: Op) -> bool:
+    """Whether the delay build can wait before this op: not between a wgmma and its commit, where
+    ptxas would serialise."""
+    wgmma_commit = isinstance(op, ops.CommitGroup) and op.kind is GroupKind.WGMMA
+    return not isinstance(op, ops.WgmmaMmaAsync) and not wgmma_commit

@@ -1,0 +1,32 @@
+"""Options and fixtures that every test folder shares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write golden files instead of comparing"
+    )
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """``golden(name, text)`` compares with ``golden/name`` beside the test."""
+    folder = Path(str(request.node.path)).parent / "golden"
+    update = bool(request.config.getoption("--update-golden"))
+
+    def compare(name: str, text: str) -> None:
+        path = folder / name
+        if update:
+            folder.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+            return
+        assert path.exists(), f"{path} is missing; run pytest --update-golden and read it"
+        assert text == path.read_text(encoding="utf-8"), f"{path} differs; see --update-golden"
+
+    return compare
