@@ -31,6 +31,7 @@ class Glyphs:
     drawn: str = "~"
 
 
+_WARP_KINDS = (SpanKind.OP, SpanKind.STALL)
 ASCII = Glyphs()
 BLOCKS = Glyphs(op="█", stall="░", engine="▓", stage="▒", drawn="╌")
 
@@ -260,7 +261,7 @@ def _legend(rows: Sequence[_Row], glyphs: Glyphs) -> str:
 def _notes(sources: Sequence[Trace], width: int) -> Iterator[str]:
     """Waits with a note: when, who, what was pending and what had landed."""
     noted = sorted(
-        (span for source in sources for span in source.spans if span.note),
+        (s for source in sources for s in source.spans if s.note and s.kind in _WARP_KINDS),
         key=lambda s: (s.start, s.track),
     )
     if not noted:

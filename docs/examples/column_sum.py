@@ -18,7 +18,8 @@ CLEAR = ComputeDef(
 
 
 def _add(sums, tile, lane, **_):
-    sums[:, 0] += tile.sum(axis=0)[lane]
+    for row in tile:  # in the order of the CUDA text: the same roundings, the same bits
+        sums[:, 0] += row[lane]
 
 
 ADD_ROWS = ComputeDef(

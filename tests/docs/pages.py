@@ -92,10 +92,12 @@ def run_command(command: str) -> list[str]:
 
 
 def comparable(lines: list[str] | tuple[str, ...], *, mark: str) -> list[str]:
-    """Lines as they are compared: under ``numbers``, all numbers are equal, and so are blanks."""
+    """Lines as they are compared. Under ``numbers``: commands as they are, else how lines begin."""
     if mark != "numbers":
         return [line.rstrip() for line in lines]
-    return [" ".join(re.sub(r"[-= ]+", " ", NUMBER.sub("#", line)).split()) for line in lines]
+    commands = [line for line in lines if line.startswith("$ ")]
+    begins = {NUMBER.sub("#", line.split()[0]) for line in lines if line[:8].strip()}
+    return [*commands, *sorted(begins)]
 
 
 def update(page: Path) -> bool:
@@ -103,9 +105,7 @@ def update(page: Path) -> bool:
     lines = page.read_text(encoding="utf-8").splitlines()
     before = list(lines)
     for block in reversed(list(blocks(page, "console"))):
-        now = run_console(block)
-        if comparable(now, mark=block.mark) != comparable(block.lines, mark=block.mark):
-            lines[block.line - 1 : block.line - 1 + len(block.lines)] = now
+        lines[block.line - 1 : block.line - 1 + len(block.lines)] = run_console(block)
     if lines != before:
         page.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return lines != before
