@@ -10,7 +10,7 @@ from math import ceil
 from asyncsim.trace.model import Span, SpanKind, Trace
 from asyncsim.trace.tracks import ordered_tracks, spans_of_cta
 
-_LEFT, _RIGHT, _TOP, _BOTTOM = 110, 16, 46, 34
+_LEFT, _RIGHT, _TOP, _BOTTOM = 160, 16, 46, 34
 _BAR, _GAP, _ROW_GAP = 15, 2, 9
 _FONT = "font-family='ui-monospace, Menlo, Consolas, monospace'"
 _CHARACTER = 6.3  # width of a character at 10.5 px

@@ -15,11 +15,13 @@ import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 from asyncsim.cli.main import main
 
 ROOT = Path(__file__).parents[2]
 FENCE = re.compile(r"^```(\w+)?(?: (\w+))?$")
+NO_GPU = "no NVIDIA driver; fix: run on a machine with an NVIDIA GPU and driver 580 or newer"
 NUMBER = re.compile(r"\d[\d,.]*")
 
 
@@ -77,11 +79,12 @@ def run_console(block: Block) -> list[str]:
 
 
 def run_command(command: str) -> list[str]:
-    """The lines that an ``asyncsim`` command prints, run in the root of the repository."""
+    """The lines that an ``asyncsim`` command prints in the repository, without a GPU."""
     words = shlex.split(command)
     assert words[0] == "asyncsim", f"only asyncsim commands can be run: {command}"
     text = io.StringIO()
     with (
+        mock.patch("asyncsim.hw.probe.what_is_missing", return_value=NO_GPU),
         contextlib.chdir(ROOT),
         contextlib.redirect_stdout(text),
         contextlib.redirect_stderr(text),
