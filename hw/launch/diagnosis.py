@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from itertools import islice
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.schedule import Schedule
+from asyncsim.stream import BarrierKey, Program
+
+_MOST_OPS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """``index``: innermost loop variable; ``state``: the 64 bits of the mbarrier, undecoded."""
+    """``index``: innermost loop variable; ``generation``: the one that was waited for, None if the
+    loop index does not tell; ``state``: the 64 bits of the mbarrier, undecoded."""
 
     op_id: int
     role: str
@@ -20,15 +26,21 @@ class Diagnosis:
     barrier: str
     parity: int
     index: int
+    generation: int | None
     state: int
     where: str
 
     def __str__(self) -> str:
         return (
             f"{self.role} (warp {self.warp}, CTA {self.cta}) waited too long at {self.where} for "
-            f"{self.barrier}, parity {self.parity}, loop index {self.index}; "
+            f"{self.barrier}, {self._phase()}, loop index {self.index}; "
             f"mbarrier state {self.state:#018x}"
         )
+
+    def _phase(self) -> str:
+        if self.generation is None:
+            return f"parity {self.parity}"
+        return f"generation {self.generation} (parity {self.parity})"
 
 
 def diagnose(schedule: Schedule, report: tuple[int, ...]) -> Diagnosis | None:
@@ -48,9 +60,32 @@ def diagnose(schedule: Schedule, report: tuple[int, ...]) -> Diagnosis | None:
         barrier=_barrier(schedule, name, address),
         parity=parity,
         index=signed,
+        generation=_generation(schedule, cta, warp, op_id, signed, parity),
         state=low | high << 32,
         where=str(op.loc) if op is not None and op.loc else f"op #{op_id}",
     )
+
+
+def _generation(
+    schedule: Schedule, cta: int, warp: int, op_id: int, index: int, parity: int
+) -> int | None:
+    """The generation that the wait means, if the warp waits there with this index only once.
+
+    The warp's waits on one barrier object observe its generations in order; one that starts with
+    parity 1 observes the virtual generation -1 first.
+    """
+    x, y, _ = schedule.grid
+    block = (cta % x, cta // x % y, cta // (x * y))
+    seen: Counter[BarrierKey] = Counter()
+    found = []
+    for dyn, indices in islice(Program(schedule).stream(block, warp), _MOST_OPS):
+        if dyn.barrier is None or not isinstance(dyn.op, ops.MbarrierWait):
+            continue
+        if dyn.op.id == op_id and (indices[-1] if indices else 0) == index:
+            count = seen[dyn.barrier]
+            found.append(count - ((count + parity) & 1))
+        seen[dyn.barrier] += 1
+    return found[0] if len(found) == 1 else None
 
 
 def _barrier(schedule: Schedule, name: str, address: int) -> str:

@@ -8,35 +8,19 @@ covers them returned. The clocks are each SM's own; globaltimer anchors the CTAs
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
+from asyncsim.hw.launch.inferred import Record, inferred_spans, op_name, warp_track
 from asyncsim.hw.launch.prepare import Stamps
 from asyncsim.hw.launch.protocol import RunReply
 from asyncsim.hw.render.hooks import END_WORD, is_stamped
 from asyncsim.hw.render.model import STAMP_BYTES
 from asyncsim.ir import op as ops
-from asyncsim.ir.op import GroupKind, Op
 from asyncsim.ir.schedule import Schedule
-from asyncsim.stream import BarrierKey, Dyn, Program
+from asyncsim.stream import Dyn, Program
 from asyncsim.trace import Span, SpanKind, Trace
 
 _WRAP = 1 << 32
 _WAITS = (ops.MbarrierWait, ops.WaitGroup, ops.BarSync, ops.BarWarpSync)
-_FLIGHT_TRACK = {GroupKind.CP_ASYNC: "cp_async", GroupKind.BULK: "tma", GroupKind.WGMMA: "tensor"}
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One op. ``issue`` and ``back`` in cycles from the first CTA's start: its own if it was
-    stamped, else those of the stamped op after it, in whose span it falls."""
-
-    dyn: Dyn
-    indices: tuple[int, ...]
-    warp: int
-    issue: float
-    back: float
-    stamped: bool
-    first: str = ""  # what the span begins with, if not with this op
 
 
 def decode(schedule: Schedule, data: bytes, reply: RunReply, stamps: Stamps) -> Trace:
@@ -54,7 +38,8 @@ def decode(schedule: Schedule, data: bytes, reply: RunReply, stamps: Stamps) -> 
                 trace.complete = trace.complete and words[-2] == END_WORD
             records += _records(schedule, cta, warp, words, start_cycles, shift)
         trace.spans += [_op_span(schedule, cta, r) for r in records if r.stamped]
-        trace.spans += _flights(cta, records)
+        trace.spans += inferred_spans(schedule, cta, records)
+    trace.spans.sort(key=lambda s: (s.start, s.end, s.track))
     return trace
 
 
@@ -93,105 +78,15 @@ def _block(schedule: Schedule, cta: int) -> tuple[int, int, int]:
 
 
 def _op_span(schedule: Schedule, cta: int, r: Record) -> Span:
-    role = schedule.role_of(r.warp)
-    name = role.name if role else "block"
-    place = r.warp - (role.first_warp if role else 0)
-    op = r.dyn.op
+    name = op_name(r.dyn)
     return Span(
         sm=cta,
         cta=cta,
-        track=f"{name}/{place}",
-        name=f"{r.first}..{_name(r.dyn)}" if r.first else _name(r.dyn),
+        track=warp_track(schedule, r.warp),
+        name=f"{r.first}..{name}" if r.first else name,
         start=r.issue,
         end=r.back,
-        kind=SpanKind.STALL if isinstance(op, _WAITS) else SpanKind.OP,
-        op_id=op.id,
+        kind=SpanKind.STALL if isinstance(r.dyn.op, _WAITS) else SpanKind.OP,
+        op_id=r.dyn.op.id,
         indices=r.indices,
-    )
-
-
-def _name(dyn: Dyn) -> str:
-    op = dyn.op
-    if isinstance(op, ops.Compute):
-        return op.defn.name
-    text = type(op).__name__
-    return f"{text} {dyn.barrier}" if dyn.barrier is not None else text
-
-
-@dataclass(slots=True)
-class _Pending:
-    """What one CTA has in flight: loads by barrier, groups by issuer."""
-
-    loads: dict[BarrierKey, list[Record]] = field(default_factory=dict)
-    open: dict[tuple[int, GroupKind], list[Record]] = field(default_factory=dict)
-    groups: dict[tuple[int, GroupKind], list[list[Record]]] = field(default_factory=dict)
-
-
-def _flights(cta: int, records: list[Record]) -> list[Span]:
-    """In-flight spans, ended by the first wait that covers them."""
-    pending = _Pending()
-    spans: list[Span] = []
-    events = []
-    for i, r in enumerate(records):
-        waits = isinstance(r.dyn.op, ops.MbarrierWait | ops.WaitGroup)
-        events.append((r.back, 1, i, r) if waits else (r.issue, 0, i, r))
-    for _, returned, _, r in sorted(events, key=lambda e: e[:3]):
-        landed = _returned(pending, r) if returned else _issued(pending, r)
-        spans += [_flight(cta, f, r.back) for f in landed]
-    return spans
-
-
-def _issued(pending: _Pending, r: Record) -> list[Record]:
-    match r.dyn.op:
-        case ops.TmaLoad():
-            assert r.dyn.barrier is not None
-            pending.loads.setdefault(r.dyn.barrier, []).append(r)
-        case ops.CpAsync():
-            pending.open.setdefault((r.warp, GroupKind.CP_ASYNC), []).append(r)
-        case ops.TmaStore():
-            pending.open.setdefault((r.warp, GroupKind.BULK), []).append(r)
-        case ops.WgmmaMmaAsync():
-            pending.open.setdefault((r.warp, GroupKind.WGMMA), []).append(r)
-        case ops.CommitGroup(kind=kind):
-            members = pending.open.pop((r.warp, kind), [])
-            pending.groups.setdefault((r.warp, kind), []).append(members)
-        case _:
-            pass
-    return []
-
-
-def _returned(pending: _Pending, r: Record) -> list[Record]:
-    op: Op = r.dyn.op
-    if isinstance(op, ops.MbarrierWait):
-        assert r.dyn.barrier is not None
-        loads = pending.loads.get(r.dyn.barrier, [])
-        done = [f for f in loads if f.issue < r.back]
-        pending.loads[r.dyn.barrier] = [f for f in loads if f.issue >= r.back]
-        return done
-    assert isinstance(op, ops.WaitGroup)
-    groups = pending.groups.get((r.warp, op.kind), [])
-    covered = groups[: max(0, len(groups) - op.n)]
-    del groups[: len(covered)]
-    return [f for group in covered for f in group]
-
-
-def _flight(cta: int, f: Record, landed_by: float) -> Span:
-    op = f.dyn.op
-    track = "tma"
-    if isinstance(op, ops.CpAsync):
-        track = _FLIGHT_TRACK[GroupKind.CP_ASYNC]
-    elif isinstance(op, ops.WgmmaMmaAsync):
-        track = _FLIGHT_TRACK[GroupKind.WGMMA]
-    return Span(
-        sm=cta,
-        cta=cta,
-        track=f"{track} in flight",
-        name=_name(f.dyn),
-        start=f.issue,
-        end=landed_by,
-        kind=SpanKind.FLIGHT,
-        op_id=op.id,
-        indices=f.indices,
-        note="the landing is not measured: not later than the wait that covers it",
-        inferred=True,
     )

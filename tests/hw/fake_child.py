@@ -26,8 +26,8 @@ def reply(mode: str, spec: RunSpec) -> RunReply:
     if mode == "cuda_error":
         return RunReply(error="CUDAError: LAUNCH_FAILED: An exception. Common causes include many")
     if mode == "timeout":
-        # op 17 is the producer's wait for empty[1]; loop index -1; CTA 5; warp 4
-        words = (1, 17, 1024 + 65536 + 32 + 8, 1, 0xFFFFFFFF, 5, 4, 7, 9, 0, 0, 0, 0, 0, 0, 0)
+        # op, barrier address, parity, loop index, CTA, warp, the barrier's state
+        words = (1, int(sys.argv[2]), 1024 + 65536 + 32 + 8, 0, 5, 5, 4, 7, 9, 0, 0, 0, 0, 0, 0, 0)
         return RunReply(report=words, gpu=GPU)
     fill_outputs(spec, 7)
     return RunReply(

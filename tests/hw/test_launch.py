@@ -30,6 +30,7 @@ from asyncsim.hw.launch.timing import percentile, timing_of
 from asyncsim.hw.launch.verify import chosen_ctas, compare_outputs, expected_outputs, written
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.dtype import DType
+from asyncsim.ir.op import MbarrierWait
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
@@ -40,8 +41,8 @@ needs_nvrtc = pytest.mark.skipif(
 )
 
 
-def fake(mode: str) -> Child:
-    return Child((sys.executable, FAKE, mode))
+def fake(*mode: str) -> Child:
+    return Child((sys.executable, FAKE, *mode))
 
 
 def a_spec() -> RunSpec:
@@ -160,21 +161,27 @@ def test_wrong_data_is_counted_and_timed(ctas: int) -> None:
 @needs_nvrtc
 def test_a_launch_that_gave_up_says_where() -> None:
     schedule = tma_ring.build({})
-    with fake("timeout") as child:
+    wait = next(
+        o for o in schedule.ops() if isinstance(o, MbarrierWait) and o.mbarrier.name == "empty"
+    )
+    with fake("timeout", str(wait.id)) as child:
         r = run_schedule(schedule, child=child)
     assert r.timing is None and r.verification is None
     d = r.diagnosis
     assert d is not None
-    wait = next(o for o in schedule.ops() if o.id == 17)
     assert (d.role, d.warp, d.cta, d.barrier, d.parity, d.index) == (
         "producer",
         4,
         5,
         "empty[1]",
-        1,
-        -1,
+        0,
+        5,
     )
-    assert d.where == str(wait.loc)
+    assert d.generation == 0  # the first wait of a producer, at index 1, means generation -1
+    assert str(d) == (
+        f"producer (warp 4, CTA 5) waited too long at {wait.loc} for empty[1], generation 0 "
+        "(parity 0), loop index 5; mbarrier state 0x0000000900000007"
+    )
     assert diagnose(schedule, (0,) * 16) is None
 
 

@@ -1,0 +1,116 @@
+"""On a real GPU: the data are right, a hang is diagnosed, a delay shows a bug, stamps decode.
+
+Skipped without an H100, H200 or another GPU of compute capability 9.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from asyncsim.catalog import find_scenario
+from asyncsim.hw.launch import Child, run_schedule
+from asyncsim.hw.launch.prepare import Stamps
+from asyncsim.hw.launch.verify import Verification
+from asyncsim.hw.probe import what_is_missing
+from asyncsim.hw.twins import show
+from asyncsim.trace import SpanKind
+
+pytestmark = [
+    pytest.mark.gpu,
+    pytest.mark.skipif(bool(what_is_missing()), reason=what_is_missing() or "there is a GPU"),
+]
+
+EXTERNAL = str(Path(__file__).parent / "external_scenario.py")
+
+
+@pytest.fixture(scope="module")
+def child() -> Iterator[Child]:
+    with Child() as owner:
+        yield owner
+
+
+def small(name: str, **more: int) -> dict[str, int]:
+    params = {"m": 256, "n": 256, "k": 512} if name == "ws_gemm" else {"ctas": 4, "tiles": 20}
+    return {**params, **more}
+
+
+@pytest.mark.parametrize("stages", [2, 3, 5])
+@pytest.mark.parametrize("name", ["tma_ring", "ws_gemm", "cp_async_multistage"])
+def test_data_are_right(child: Child, name: str, stages: int) -> None:
+    schedule = find_scenario(name).build(small(name, stages=stages))
+    r = run_schedule(schedule, child=child, launches=0, verify_ctas=100)
+    assert r.verification is not None and r.verification.ok, str(r.verification)
+    assert r.verification.ctas == schedule.ctas
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"block_m": 64, "block_n": 256},
+        {"block_m": 64, "block_n": 64, "block_k": 32},
+        {"block_k": 16, "lag": 0},
+    ],
+    ids=str,
+)
+def test_gemm_shapes(child: Child, params: dict[str, int]) -> None:
+    schedule = find_scenario("ws_gemm").build(small("ws_gemm", **params))
+    r = run_schedule(schedule, child=child, launches=0)
+    assert r.verification is not None and r.verification.ok, str(r.verification)
+
+
+@pytest.mark.parametrize("tiles", [0, 1, 3])
+def test_few_tiles(child: Child, tiles: int) -> None:
+    for name in ("tma_ring", "cp_async_multistage"):
+        schedule = find_scenario(name).build({"ctas": 2, "tiles": tiles, "stages": 4})
+        r = run_schedule(schedule, child=child, launches=0)
+        assert r.verification is not None and r.verification.ok, f"{name}: {r.verification}"
+
+
+def test_a_deadlock_ends_and_says_where(child: Child) -> None:
+    schedule = find_scenario("tma_ring").build({"ctas": 264}, "producer_phase")
+    r = run_schedule(schedule, child=child, launches=0, broken=True)
+    assert r.diagnosis is not None and r.timing is None
+    assert (r.diagnosis.role, r.diagnosis.barrier) in (("consumer", "full[0]"),
+                                                       ("producer", "empty[0]"))  # fmt: skip
+    assert data_of(child).ok  # the same process goes on
+
+
+def data_of(child: Child) -> Verification:
+    schedule = find_scenario("tma_ring").build(small("tma_ring"))
+    verification = run_schedule(schedule, child=child, launches=0).verification
+    assert verification is not None
+    return verification
+
+
+def test_a_delay_shows_an_early_release(child: Child) -> None:
+    schedule = find_scenario("tma_ring").build(small("tma_ring"), "early_release")
+    shown, how, _ = show(child, schedule)
+    assert shown and "(Compute" in how and "differ: " in how
+
+
+def test_the_wrong_tile_is_what_evaluate_says(child: Child) -> None:
+    """An ordered read of the wrong tile: the GPU and evaluate agree on the wrong numbers."""
+    twin = find_scenario("tma_ring").build(small("tma_ring"), "wrong_tile")
+    r = run_schedule(twin, child=child, launches=0, broken=True)
+    assert r.verification is not None and r.verification.ok
+
+
+def test_times_and_stamps(child: Child) -> None:
+    schedule = find_scenario("tma_ring").build({"ctas": 1, "tiles": 64})
+    r = run_schedule(schedule, child=child, launches=20, l2="warm", stamps=Stamps())
+    assert r.timing is not None and r.stamped is not None and r.trace is not None
+    assert r.timing.n == 20 and 64 * 264 < r.timing.cycles < 64 * 700
+    assert 1000 < r.timing.clock_mhz < 2100
+    assert r.trace.complete and max(s.end for s in r.trace.spans) < 3 * r.stamped.cycles
+    waits = [s for s in r.trace.spans if s.kind is SpanKind.STALL and s.track == "consumer/0"]
+    assert len([s for s in waits if s.name.startswith("MbarrierWait full")]) == 64
+
+
+def test_a_scenario_from_outside_the_package(child: Child) -> None:
+    schedule = find_scenario(EXTERNAL).build({"tiles": 9, "ctas": 5})
+    r = run_schedule(schedule, child=child, launches=20, l2="cold")
+    assert r.verification is not None and r.verification.ok, str(r.verification)
+    assert r.timing is not None and r.timing.n == 20
