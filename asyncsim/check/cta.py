@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from asyncsim.check.execution import Execution
 from asyncsim.check.exits import check_exit
 from asyncsim.check.findings import breach_text, findings_of
 from asyncsim.check.grid import Bounds
-from asyncsim.check.model import Breach, Condition, End, Report
+from asyncsim.check.model import Breach, Condition, End
 from asyncsim.check.policy import Directed, Eager, Lazy, Policy, Random
+from asyncsim.check.replay import Scripted
+from asyncsim.check.search import Choice, Search, SearchResult
+from asyncsim.check.skeleton import build_skeleton
+from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding, Rule, Severity
-from asyncsim.stream.program import Program
+from asyncsim.stream.program import Event, Program
 
 RANDOM_RUNS = 4
+MAX_SEARCHED_OPS = 50_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,30 +35,61 @@ class CtaVerdict:
     execution: Execution
 
 
-def check_cta(
-    program: Program, block: tuple[int, int, int], bounds: Bounds, max_states: int
-) -> CtaVerdict:
-    """Decide one CTA."""
+class _Cta:
+    """Executions of one CTA, and what they show."""
 
-    def execute(policy: Policy, *, chain_phases: bool = False) -> tuple[Execution, Report]:
-        schedule: Schedule = program.schedule
+    def __init__(self, program: Program, block: tuple[int, int, int], bounds: Bounds) -> None:
+        self._program, self._block, self._bounds = program, block, bounds
+        self._events: list[list[Event]] | None = None
+
+    @property
+    def schedule(self) -> Schedule:
+        return self._program.schedule
+
+    def execute(
+        self, policy: Policy, *, chain_phases: bool = True
+    ) -> tuple[Execution, list[Finding]]:
+        """Run to the end; the findings that it shows."""
+        schedule = self.schedule
         warps = range(schedule.warps)
+        streams = (
+            [iter(e) for e in self._events]
+            if self._events is not None
+            else [self._program.stream(self._block, w) for w in warps]
+        )
         execution = Execution(
             schedule,
-            [program.place(block, w) for w in warps],
-            [program.stream(block, w) for w in warps],
+            [self._program.place(self._block, w) for w in warps],
+            streams,
             policy,
             chain_phases=chain_phases,
-            bounds=bounds,
+            bounds=self._bounds,
         )
         report = execution.run()
         if report.end is End.FINISHED:
             check_exit(execution)
-        return execution, report
+        return execution, findings_of(execution, report)
 
-    reference, report = execute(Eager())
-    breaches = list(report.breaches.values())
-    found = findings_of(reference, report)
+    def events(self) -> list[list[Event]] | None:
+        """The streams, kept; None if they are too long."""
+        if self._events is None:
+            events: list[list[Event]] = []
+            for w in range(self._program.schedule.warps):
+                stream = self._program.stream(self._block, w)
+                events.append(list(islice(stream, MAX_SEARCHED_OPS + 1)))
+                if sum(map(len, events)) > MAX_SEARCHED_OPS:
+                    return None
+            self._events = events
+        return self._events
+
+
+def check_cta(
+    program: Program, block: tuple[int, int, int], bounds: Bounds, max_states: int
+) -> CtaVerdict:
+    """Decide one CTA."""
+    cta = _Cta(program, block, bounds)
+    reference, found = cta.execute(Eager(), chain_phases=False)
+    breaches = list(reference.report.breaches.values())
 
     def verdict(
         findings: list[Finding], *, certified: bool = False, note: str = "", states: int = 0
@@ -61,7 +98,7 @@ def check_cta(
             findings=tuple(findings),
             certified=certified,
             note=note,
-            ops=report.steps,
+            ops=reference.report.steps,
             states=states,
             execution=reference,
         )
@@ -70,20 +107,45 @@ def check_cta(
         return verdict(found, certified=not _errors(found))
     # without the conditions the graph of the reference speaks for the reference only, and there a
     # wait also acquires what earlier phases released
-    exact, exact_report = execute(Eager(), chain_phases=True)
-    found = findings_of(exact, exact_report)
+    found = cta.execute(Eager())[1]
     if _errors(found) and not _perhaps_lapped(found, breaches):
         return verdict(found)
     for policy in _directed(breaches):
-        execution, shown = execute(policy, chain_phases=True)
-        more = findings_of(execution, shown)
+        more = cta.execute(policy)[1]
         if _errors(more) and (not _errors(found) or _named(more)):
             return verdict(more)
     if _errors(found):
         return verdict(found)
+    result, more = _search(cta, max_states)
+    if result.found and _errors(more):
+        return verdict(more, states=result.states)
     warnings = [f for f in found if f.severity is Severity.WARNING]
-    note = f"condition {breaches[0].condition.name} does not hold: {breach_text(breaches[0])}"
-    return verdict(warnings, note=note)
+    if result.exhausted:
+        return verdict(warnings, states=result.states)
+    note = (
+        f"condition {breaches[0].condition.name} does not hold and {result.states} states did not "
+        f"decide it: {breach_text(breaches[0])}"
+    )
+    return verdict(warnings, note=note, states=result.states)
+
+
+def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
+    """Visit every state of the skeleton; replay what differs, and what fails."""
+    events = cta.events()
+    if events is None:
+        return SearchResult(), []
+    skeleton = build_skeleton(cta.schedule, events)
+    shown: list[Finding] = []
+
+    def replay(path: list[Choice]) -> bool:
+        found = cta.execute(Scripted(skeleton, path))[1]
+        shown[:] = found
+        return _errors(found)
+
+    try:
+        return Search(skeleton, replay, max_states).run(), shown
+    except ScheduleError:
+        return SearchResult(), []
 
 
 def _errors(found: list[Finding]) -> bool:

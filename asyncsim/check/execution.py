@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
 
@@ -51,7 +52,18 @@ from asyncsim.sync import GroupQueue, SyncFault
 Handler = Callable[[Agent, Step], bool]
 """Execute an op; False if it blocks (it is called again later)."""
 
-Observer = Callable[[Agent, Step], None]
+Observer = Callable[[Step, bool], None]
+"""Called with each executed step, and (True) with each copy that lands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A copy in flight: what it will complete, and the clock of its issue."""
+
+    barrier: Barrier
+    clock: int
+    step: Step
+    touches: list[Touch]
 
 
 class Execution:
@@ -93,9 +105,9 @@ class Execution:
         self.shared = SharedMemory(self.layout, lanes, self._clash, self._stale)
         self.globals = GlobalMemory(self.layout, lanes, self._clash)
         self.barriers = Barriers(
-            self.layout, self._breach, self.fault, self._wake, chain_phases=chain_phases
+            self.layout, self.breach, self.fault, self._wake, chain_phases=chain_phases
         )
-        self.named = NamedBarriers(self.layout, self._breach, self._wake)
+        self.named = NamedBarriers(self.layout, self.breach, self._wake)
         self.tensor = TensorCores(self.layout, self.shared, self.fault, self._wake)
         for i, key in enumerate(keys):
             self.barriers.by_key[key] = Barrier(key, 2 * n + i)
@@ -104,7 +116,7 @@ class Execution:
         self._warpgroups(2 * n + len(keys) + len(used))
         self.agents = [Agent(w, Who.BOTH, 0) for w in self.warps]
         self.ready: deque[Agent] = deque()
-        self.flying: deque[Callable[[], None]] = deque()  # copies that have not landed
+        self.flying: deque[Landing] = deque()  # copies that have not landed
         self._handlers: dict[int, Handler] = {}
         self._seq = 0
         self._written = {
@@ -179,7 +191,7 @@ class Execution:
         self.report.steps += 1
         self.ready.append(agent)
         if self._observe is not None:
-            self._observe(agent, step)
+            self._observe(step, False)
 
     def _fetch(self, agent: Agent) -> Event | None:
         """The agent's next event; the other lanes skip what only the elected lane executes."""
@@ -207,6 +219,14 @@ class Execution:
             agent.blocked = False
             self.ready.append(agent)
 
+    def split(self, agent: Agent) -> Agent:
+        """From here on the other lanes run on their own; returns their agent."""
+        agent.who = Who.ELECTED
+        others = Agent(agent.warp, Who.OTHERS, agent.pos)
+        self.agents.append(others)
+        self.ready.append(others)
+        return others
+
     def _diverge(self) -> bool:
         """Nobody can run: let the other lanes pass the elected lanes that are blocked."""
         found = False
@@ -215,10 +235,7 @@ class Execution:
             if agent.who is not Who.BOTH or not agent.blocked or event is None:
                 continue
             if event[0].op.scope is Scope.ELECTED:
-                agent.who = Who.ELECTED
-                others = Agent(agent.warp, Who.OTHERS, agent.pos + 1)
-                self.agents.append(others)
-                self.ready.append(others)
+                self.split(agent)
                 found = True
         return found
 
@@ -239,7 +256,7 @@ class Execution:
         op = fault.step.dyn.op.id if fault.step else -1
         self.report.faults.setdefault((fault.rule, op, fault.name), fault)
 
-    def _breach(self, breach: Breach) -> None:
+    def breach(self, breach: Breach) -> None:
         key = (breach.condition, breach.array, breach.step.dyn.op.id)
         self.report.breaches.setdefault(key, breach)
 
@@ -416,27 +433,25 @@ class Execution:
             if not self.layout.at(clock, Section.SHARED_FENCE, b.comp):
                 self._unfenced_init(b, chain, step)
             touches = [self._touch(step, chain, clock, a, 0, None) for a in step.dyn.accesses]
-            self.flying.append(partial(self._land, b, clock, step, touches))
+            self.flying.append(Landing(b, clock, step, touches))
         self.policy.issued(self)
         return True
 
-    def _land(self, b: Barrier, clock: int, step: Step, touches: list[Touch]) -> None:
-        end = self.barriers.land(b, clock, step, step.dyn.value)
-        for touch in touches:
+    def land_next(self, index: int = 0) -> None:
+        """One copy in flight lands."""
+        copy = self.flying[index]
+        del self.flying[index]
+        try:
+            end = self.barriers.land(copy.barrier, copy.clock, copy.step, copy.step.dyn.value)
+        except SyncFault as cause:
+            self.fault(Fault(rule=cause.rule, message=cause.message, step=copy.step))
+            raise StopExecution(cause) from None
+        for touch in copy.touches:
             if isinstance(touch.access.region, SmemRegion):
                 self.shared.settle(touch, end)
             touch.end = end
-
-    def land_next(self, index: int = 0) -> None:
-        """One copy in flight lands."""
-        self.flying.rotate(-index)
-        land = self.flying.popleft()
-        self.flying.rotate(index)
-        try:
-            land()
-        except SyncFault as cause:
-            self.fault(Fault(rule=cause.rule, message=cause.message, step=land.args[2]))  # type: ignore[attr-defined]
-            raise StopExecution(cause) from None
+        if self._observe is not None:
+            self._observe(copy.step, True)
 
     def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
         own = b.comp in chain.initialised

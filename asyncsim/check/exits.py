@@ -44,6 +44,8 @@ def check_exit(execution: Execution) -> None:
 def _bytes(execution: Execution, b: Barrier) -> None:
     """Condition B at the end: bytes left over on a phase, or announced and copied unequally."""
     left = execution.barriers.leftovers(b)
+    if left is not None:
+        execution.breach(left)
     uneven = b.expected != b.landed and any(
         breach.array == b.key.name and breach.condition in (Condition.A, Condition.E)
         for breach in execution.report.breaches.values()

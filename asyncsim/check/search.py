@@ -1,0 +1,276 @@
+"""The search behind a failing condition: every reachable state of the skeleton, breadth first.
+
+A state says where each observer is, what is in flight, and what each barrier has counted. Besides,
+it remembers how the execution so far differs from the reference in the generation that an op counts
+in or a wait observes: executions that agree in that have the same happens-before graph, so one of
+them is replayed with clocks and speaks for the others.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from asyncsim.check.skeleton import Move, Skeleton, SkeletonOp
+
+MAX_REPLAYS = 64
+
+State = tuple[
+    tuple[int, ...],  # pc of each thread
+    tuple[tuple[int, int, int, int], ...],  # mbarriers: generation (-1: dead), count, pending, tx
+    tuple[tuple[int, int, int], ...],  # named barriers: round, threads, warps arrived (bits)
+    tuple[int, ...],  # round in which each thread arrived
+    frozenset[tuple[int, int]],  # copies in flight: thread, pc
+    int,  # which difference from the reference
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A step of a path: a thread executes its op at ``pc``, or that copy of it lands."""
+
+    thread: int
+    pc: int
+    lands: bool = False
+
+
+class Outcome:
+    """Ways a path ends."""
+
+    FINISHED, HANG, FAULT = "finished", "hang", "fault"
+
+
+Replay = Callable[[list[Choice]], bool]
+"""Run a path with clocks; True if that shows a failure, which ends the search."""
+
+
+@dataclass(slots=True)
+class SearchResult:
+    """``found``: a replay showed a failure. ``exhausted``: every state was visited."""
+
+    found: bool = False
+    exhausted: bool = False
+    states: int = 0
+
+
+@dataclass(slots=True)
+class _Differences:
+    """Sets of deviations from the reference's generations, numbered."""
+
+    reference: dict[tuple[int, int, bool], int] = field(default_factory=dict)
+    sets: dict[frozenset[tuple[int, int, bool, int]], int] = field(
+        default_factory=lambda: {frozenset(): 0}
+    )
+    by_number: list[frozenset[tuple[int, int, bool, int]]] = field(
+        default_factory=lambda: [frozenset()]
+    )
+
+    def after(self, number: int, thread: int, pc: int, lands: bool, generation: int) -> int:
+        key = thread, pc, lands
+        if self.reference.setdefault(key, generation) == generation:
+            return number
+        deviation = self.by_number[number] | {(*key, generation)}
+        known = self.sets.get(deviation)
+        if known is None:
+            known = self.sets[deviation] = len(self.by_number)
+            self.by_number.append(deviation)
+        return known
+
+
+class Search:
+    """Explores a skeleton within a budget of states."""
+
+    def __init__(self, skeleton: Skeleton, replay: Replay, max_states: int) -> None:
+        self._s, self._replay, self._max = skeleton, replay, max_states
+        self._named = {id: i for i, id in enumerate(skeleton.named)}
+        self._differences = _Differences()
+        self._parents: dict[State, tuple[State, Choice] | None] = {}
+
+    def run(self) -> SearchResult:
+        result = SearchResult()
+        start: State = (
+            (0,) * len(self._s.threads),
+            ((-1, 0, 0, 0),) * len(self._s.barriers),
+            ((0, 0, 0),) * len(self._s.named),
+            (0,) * len(self._s.threads),
+            frozenset(),
+            0,
+        )
+        self._parents[start] = None
+        queue: deque[State] = deque([start])
+        replayed: set[int] = set()
+        while queue:
+            state = queue.popleft()
+            result.states += 1
+            if result.states > self._max:
+                return result
+            moved = False
+            for choice, after in self._successors(state):
+                moved = True
+                if after is None:
+                    result.found = self._replay([*self._path(state), choice])
+                    return result
+                if after not in self._parents:
+                    self._parents[after] = state, choice
+                    queue.append(after)
+            if moved:
+                continue
+            if not self._finished(state):
+                result.found = self._replay(self._path(state))
+                return result
+            if state[5] not in replayed:
+                replayed.add(state[5])
+                if len(replayed) > MAX_REPLAYS:
+                    return result
+                if self._replay(self._path(state)):
+                    result.found = True
+                    return result
+        result.exhausted = True
+        return result
+
+    def _path(self, state: State) -> list[Choice]:
+        path = []
+        while (link := self._parents[state]) is not None:
+            state, choice = link
+            path.append(choice)
+        return path[::-1]
+
+    def _finished(self, state: State) -> bool:
+        return all(pc == len(t.ops) for pc, t in zip(state[0], self._s.threads, strict=True))
+
+    # -- transitions ---------------------------------------------------------------------------
+
+    def _successors(self, state: State) -> Iterator[tuple[Choice, State | None]]:
+        """What can happen next; None after a fault. One independent step stands for all."""
+        enabled = []
+        for i, (pc, thread) in enumerate(zip(state[0], self._s.threads, strict=True)):
+            if pc < len(thread.ops) and self._enabled(state, i, thread.ops[pc]):
+                if self._independent(state, i, thread.ops[pc]):
+                    yield Choice(i, pc), self._execute(state, i, pc)
+                    return
+                enabled.append((i, pc))
+        for i, pc in enabled:
+            yield Choice(i, pc), self._execute(state, i, pc)
+        for i, pc in sorted(state[4]):
+            yield Choice(i, pc, lands=True), self._land(state, i, pc)
+
+    def _enabled(self, state: State, i: int, op: SkeletonOp) -> bool:
+        match op.move:
+            case Move.WAIT:
+                generation = state[1][op.target][0]
+                return generation < 0 or (generation & 1) != op.count  # a dead one is a fault
+            case Move.MEET:
+                twin = i ^ 1
+                pc = state[0][twin]
+                ops = self._s.threads[twin].ops
+                return pc < len(ops) and ops[pc].move is Move.MEET
+            case Move.BAR_WAIT:
+                return state[2][self._named[op.target]][0] > state[3][i]
+            case Move.GROUP_WAIT:
+                warps = self._s.groups[self._s.threads[i].warp]
+                return all(self._committed(state, w, op.count) for w in warps)
+            case _:
+                return True
+
+    def _committed(self, state: State, warp: int, groups: int) -> bool:
+        if groups == 0:
+            return True
+        commits = self._s.commits[warp]
+        return groups <= len(commits) and state[0][2 * warp] > commits[groups - 1]
+
+    def _independent(self, state: State, i: int, op: SkeletonOp) -> bool:
+        """Whether nothing that others may still do can change or notice the order."""
+        if op.move in (Move.MEET, Move.GROUP_COMMIT, Move.GROUP_WAIT, Move.BAR_WAIT):
+            return True
+        if op.move is Move.BAR_ARRIVE and op.target in self._s.full:
+            return True
+        space = "bar" if op.move is Move.BAR_ARRIVE else "mbarrier"
+        key = space, op.target
+        if any(self._s.threads[j].ops[pc].target == op.target for j, pc in state[4]):
+            return False
+        return all(
+            j == i or key not in self._s.threads[j].rest[pc] for j, pc in enumerate(state[0])
+        )
+
+    def _execute(self, state: State, i: int, pc: int) -> State | None:
+        pcs, barriers, named, rounds, flying, difference = state
+        op = self._s.threads[i].ops[pc]
+        moved = list(pcs)
+        moved[i] += 1
+        match op.move:
+            case Move.MEET:
+                moved[i ^ 1] += 1
+            case Move.BAR_ARRIVE:
+                n = self._named[op.target]
+                after = self._bar(named[n], self._s.threads[i].warp, op.count)
+                if after is None:
+                    return None
+                difference = self._differences.after(difference, i, pc, False, named[n][0])
+                rounds = (*rounds[:i], named[n][0], *rounds[i + 1 :])
+                named = (*named[:n], after, *named[n + 1 :])
+            case Move.COPY:
+                if barriers[op.target][0] < 0:
+                    return None
+                flying = flying | {(i, pc)}
+            case Move.BAR_WAIT | Move.GROUP_COMMIT | Move.GROUP_WAIT:
+                pass
+            case _:
+                b = barriers[op.target]
+                changed = _mbarrier(b, op)
+                if changed is None:
+                    return None
+                generation = b[0] - (op.move is Move.WAIT)
+                difference = self._differences.after(difference, i, pc, False, generation)
+                barriers = (*barriers[: op.target], changed, *barriers[op.target + 1 :])
+        return (tuple(moved), barriers, named, rounds, flying, difference)
+
+    def _land(self, state: State, i: int, pc: int) -> State | None:
+        pcs, barriers, named, rounds, flying, difference = state
+        op = self._s.threads[i].ops[pc]
+        b = barriers[op.target]
+        if b[0] < 0:
+            return None
+        difference = self._differences.after(difference, i, pc, True, b[0])
+        after = _complete((b[0], b[1], b[2], b[3] - op.tx))
+        barriers = (*barriers[: op.target], after, *barriers[op.target + 1 :])
+        return (pcs, barriers, named, rounds, flying - {(i, pc)}, difference)
+
+    def _bar(self, b: tuple[int, int, int], warp: int, threads: int) -> tuple[int, int, int] | None:
+        done, agreed, arrived = b
+        if (agreed and agreed != threads) or arrived >> warp & 1:
+            return None
+        arrived |= 1 << warp
+        if 32 * arrived.bit_count() >= threads:
+            return (done + 1, 0, 0)
+        return (done, threads, arrived)
+
+
+Barrier = tuple[int, int, int, int]
+
+
+def _complete(b: Barrier) -> Barrier:
+    generation, count, pending, tx = b
+    if pending or tx:
+        return b
+    return (generation + 1, count, count, 0)
+
+
+def _mbarrier(b: Barrier, op: SkeletonOp) -> Barrier | None:
+    """An mbarrier after an op on it; None if the op is a fault."""
+    generation, count, pending, tx = b
+    if op.move is Move.INIT:
+        return (0, op.count, op.count, 0) if generation < 0 else None
+    if generation < 0:
+        return None
+    match op.move:
+        case Move.INVAL:
+            return (-1, 0, 0, 0)
+        case Move.ARRIVE:
+            if op.count > pending:
+                return None
+            return _complete((generation, count, pending - op.count, tx + op.tx))
+        case Move.EXPECT:
+            return (generation, count, pending, tx + op.tx)
+        case _:
+            return b

@@ -1,0 +1,189 @@
+"""The synchronisation skeleton of a CTA: each observer's ops that others can notice, and no data.
+
+The search explores it. What is left out (accesses, fences, groups of one thread) neither blocks nor
+enables anybody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+from asyncsim.check.model import Who
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import GroupKind, Scope
+from asyncsim.ir.schedule import Schedule
+from asyncsim.stream.dyn import BarrierKey, Dyn
+from asyncsim.stream.program import Event
+
+
+class Move(Enum):
+    """What an observer does next, as far as others can notice."""
+
+    INIT = "init"
+    INVAL = "inval"
+    ARRIVE = "arrive"
+    EXPECT = "expect"
+    WAIT = "wait"
+    COPY = "copy"
+    MEET = "meet"  # all lanes of the warp
+    BAR_ARRIVE = "bar arrive"
+    BAR_WAIT = "bar wait"
+    GROUP_COMMIT = "group commit"
+    GROUP_WAIT = "group wait"
+
+
+@dataclass(frozen=True, slots=True)
+class SkeletonOp:
+    """``target``: index of the mbarrier, id of the named barrier; ``count``: arrivals, parity,
+    threads, or groups covered; ``tx``: bytes; ``pos``: position in the warp's stream."""
+
+    move: Move
+    pos: int
+    target: int = -1
+    count: int = 0
+    tx: int = 0
+
+
+@dataclass(slots=True)
+class Thread:
+    """One observer's skeleton. ``rest[pc]``: the barriers that it still uses from pc on."""
+
+    warp: int
+    who: Who
+    ops: list[SkeletonOp] = field(default_factory=list)
+    rest: list[frozenset[tuple[str, int]]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Skeleton:
+    """``threads``: two per warp, elected lane first. ``commits[warp]``: pcs of its wgmma commits.
+
+    ``full``: the named barriers whose every round takes all warps that use them, and waits.
+    """
+
+    threads: list[Thread]
+    barriers: list[BarrierKey]
+    named: list[int]
+    groups: dict[int, tuple[int, ...]]
+    commits: dict[int, list[int]]
+    full: frozenset[int]
+
+
+def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Skeleton:
+    """The skeleton of materialised streams, one per warp."""
+    found: dict[BarrierKey, int] = {}
+    named: dict[int, None] = {}
+    threads: list[Thread] = []
+    commits: dict[int, list[int]] = {}
+    for warp, stream in enumerate(events):
+        pair = Thread(warp, Who.ELECTED), Thread(warp, Who.OTHERS)
+        commits[warp] = []
+        for pos, (dyn, _) in enumerate(stream):
+            _add(pair, pos, dyn, found, named, commits[warp])
+        threads += pair
+    for thread in threads:
+        users: frozenset[tuple[str, int]] = frozenset()
+        thread.rest = [users]
+        for op in reversed(thread.ops):
+            if op.target >= 0:
+                users |= {(_space(op.move), op.target)}
+            thread.rest.append(users)
+        thread.rest.reverse()
+    groups: dict[int, tuple[int, ...]] = {}
+    for role in schedule.roles():
+        for first in range(role.first_warp, role.first_warp + role.warps // 4 * 4, 4):
+            for w in range(first, first + 4):
+                groups[w] = tuple(range(first, first + 4))
+    return Skeleton(threads, list(found), list(named), groups, commits, _full(threads))
+
+
+def _full(threads: list[Thread]) -> frozenset[int]:
+    users: dict[int, set[int]] = {}
+    counts: dict[int, set[int]] = {}
+    loose: set[int] = set()
+    for thread in threads:
+        for op, after in zip(thread.ops, [*thread.ops[1:], None], strict=True):
+            if op.move is Move.BAR_ARRIVE:
+                users.setdefault(op.target, set()).add(thread.warp)
+                counts.setdefault(op.target, set()).add(op.count)
+                if after is None or after.move is not Move.BAR_WAIT:
+                    loose.add(op.target)
+    return frozenset(
+        id for id, warps in users.items() if id not in loose and counts[id] == {32 * len(warps)}
+    )
+
+
+def _space(move: Move) -> str:
+    return "bar" if move in (Move.BAR_ARRIVE, Move.BAR_WAIT) else "mbarrier"
+
+
+def _add(
+    pair: tuple[Thread, Thread],
+    pos: int,
+    dyn: Dyn,
+    found: dict[BarrierKey, int],
+    named: dict[int, None],
+    commits: list[int],
+) -> None:
+    op = dyn.op
+    elected = pair[0].ops
+    target = found.setdefault(dyn.barrier, len(found)) if dyn.barrier else -1
+    match op:
+        case ops.BarSync(barrier=id) | ops.BarArrive(barrier=id):
+            _meet(pair, pos)
+            named.setdefault(id)
+            elected.append(SkeletonOp(Move.BAR_ARRIVE, pos, id, dyn.value))
+            if isinstance(op, ops.BarSync):
+                elected.append(SkeletonOp(Move.BAR_WAIT, pos, id))
+                _meet(pair, pos)
+            return
+        case ops.CommitGroup(kind=GroupKind.WGMMA):
+            _meet(pair, pos)
+            commits.append(len(elected))
+            elected.append(SkeletonOp(Move.GROUP_COMMIT, pos))
+            return
+        case ops.WaitGroup(kind=GroupKind.WGMMA, n=n):
+            _meet(pair, pos)
+            elected.append(SkeletonOp(Move.GROUP_WAIT, pos, count=max(0, len(commits) - n)))
+            _meet(pair, pos)
+            return
+        case _ if op.scope in (Scope.WARP, Scope.WARPGROUP):
+            _meet(pair, pos)
+            return
+        case _:
+            pass
+    for thread in pair if op.scope is Scope.ALL_LANES else pair[:1]:
+        lanes = 1 if thread.who is Who.ELECTED else 31
+        made = _own(op, pos, dyn, target, lanes)
+        if made is not None:
+            thread.ops.append(made)
+
+
+def _own(op: ops.Op, pos: int, dyn: Dyn, target: int, lanes: int) -> SkeletonOp | None:
+    match op:
+        case ops.MbarrierInit():
+            return SkeletonOp(Move.INIT, pos, target, dyn.value)
+        case ops.MbarrierInval():
+            return SkeletonOp(Move.INVAL, pos, target)
+        case ops.MbarrierArrive():
+            return SkeletonOp(Move.ARRIVE, pos, target, dyn.value * lanes)
+        case ops.MbarrierArriveExpectTx():
+            return SkeletonOp(Move.ARRIVE, pos, target, lanes, dyn.value * lanes)
+        case ops.MbarrierExpectTx():
+            return SkeletonOp(Move.EXPECT, pos, target, 0, dyn.value * lanes)
+        case ops.MbarrierWait():
+            return SkeletonOp(Move.WAIT, pos, target, dyn.value)
+        case ops.TmaLoad():
+            return SkeletonOp(Move.COPY, pos, target, 0, dyn.value)
+        case _:
+            return None
+
+
+def _meet(pair: tuple[Thread, Thread], pos: int) -> None:
+    """All lanes meet; a meeting right after a meeting adds nothing."""
+    if all(t.ops and t.ops[-1].move is Move.MEET for t in pair):
+        return
+    for thread in pair:
+        thread.ops.append(SkeletonOp(Move.MEET, pos))

@@ -1,0 +1,45 @@
+"""Checker against explorer on one case."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+from oracle_cases import random_case
+from oracle_explorer import TooLarge, explore
+from oracle_program import Case, build
+
+from asyncsim.check import check
+from asyncsim.predict.result import Verdict
+
+
+def compare(case: Case) -> tuple[str, str]:
+    """(outcome, detail): "agree clean", "agree trouble", "too large", "incomplete", or a mismatch
+    "unsound" (clean, but something can go wrong) or "accused" (a finding, but nothing can)."""
+    try:
+        trouble = explore(case)
+    except TooLarge:
+        return "too large", ""
+    result = check(build(case), max_states=100_000)
+    detail = f"explorer {sorted(trouble)}; checker {[f.rule.name for f in result.findings]}"
+    match result.verdict:
+        case Verdict.INCOMPLETE:
+            return "incomplete", f"{detail}; {result.note}"
+        case Verdict.CLEAN:
+            how = "certified" if result.certified else "searched"
+            return ("unsound", detail) if trouble else (f"agree clean ({how})", detail)
+        case Verdict.FINDINGS:
+            return ("agree trouble", detail) if trouble else ("accused", detail)
+
+
+def run(cases: int, seed: int, *, verbose: bool = True) -> Counter[str]:
+    """Compare many random cases; prints each disagreement with its seed."""
+    totals: Counter[str] = Counter()
+    for i in range(cases):
+        case_seed = seed * 1_000_003 + i
+        case = random_case(Random(case_seed))
+        outcome, detail = compare(case)
+        totals[outcome] += 1
+        if verbose and outcome in ("unsound", "accused", "incomplete"):
+            print(f"-- {outcome}, seed {case_seed}: {detail}\n{case}", flush=True)
+    return totals

@@ -1,0 +1,226 @@
+"""The oracle: every interleaving of a small case, by brute force, sequentially consistent.
+
+It shares no code with the checker. A race is a state in which two conflicting accesses could both
+happen next, or one while a copy to the same cell is in flight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from oracle_program import Case, Op
+
+MAX_STATES = 60_000
+
+
+class TooLarge(Exception):
+    """The case has more states than the explorer visits."""
+
+
+@dataclass(frozen=True)
+class State:
+    pcs: tuple[int, ...]
+    bars: tuple[tuple[int, int, int] | None, ...]  # generation, pending, tx; None before init
+    named: tuple[tuple[int, int, frozenset[int]], ...]  # rounds done, threads agreed, arrived
+    held: tuple[int | None, ...]  # round of the bar.sync a thread is in
+    flying: frozenset[tuple[int, int]]
+    cells: tuple[object, ...]
+    groups: tuple[tuple[tuple[tuple[int, int], ...], ...], ...]  # per thread; the last one is open
+
+
+WRITES = ("write", "copy", "cp_async")
+
+
+def explore(case: Case) -> set[str]:
+    """Everything that can go wrong: hang, fault, race, wrong, bytes, outstanding."""
+    return _Explorer(case).run()
+
+
+class _Explorer:
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        ids = {o.b for t in case.threads for o in t if o.kind in ("sync", "bar_arrive")}
+        self.ids = sorted(ids)
+        self.trouble: set[str] = set()
+
+    def run(self) -> set[str]:
+        case = self.case
+        n = len(case.threads)
+        start = State(
+            (0,) * n,
+            tuple(None if i in case.late else (0, c, 0) for i, c in enumerate(case.counts)),
+            ((0, 0, frozenset()),) * len(self.ids),
+            (None,) * n,
+            frozenset(),
+            (None,) * case.cells,
+            (((),),) * n,
+        )
+        seen = {start}
+        stack = [start]
+        while stack:
+            state = stack.pop()
+            if len(seen) > MAX_STATES:
+                raise TooLarge
+            self._races(state)
+            after = self._after(state)
+            if not after:
+                self._end(state)
+            for s in after:
+                if s not in seen:
+                    seen.add(s)
+                    stack.append(s)
+        return self.trouble
+
+    def _next(self, state: State, i: int) -> Op | None:
+        pc = state.pcs[i]
+        thread = self.case.threads[i]
+        return thread[pc] if pc < len(thread) else None
+
+    def _end(self, state: State) -> None:
+        if any(self._next(state, i) for i in range(len(self.case.threads))):
+            self.trouble.add("hang")
+            return
+        for bar in state.bars:
+            if bar is not None and bar[1] == 0 and bar[2] < 0:
+                self.trouble.add("bytes")
+
+    def _races(self, state: State) -> None:
+        users: list[tuple[int, bool, object]] = []
+        for thread, pc in state.flying:
+            users.append((self.case.threads[thread][pc].cell, True, "copy"))
+        live = False
+        for i in range(len(self.case.threads)):
+            op = self._next(state, i)
+            live |= op is not None
+            if op is not None and op.kind in ("read", *WRITES):
+                users.append((op.cell, op.kind in WRITES, i))
+        for a in range(len(users)):
+            for b in range(a):
+                if users[a][0] == users[b][0] and (users[a][1] or users[b][1]):
+                    self.trouble.add("race")
+        if not live and any(self.case.threads[t][pc].kind == "copy" for t, pc in state.flying):
+            self.trouble.add("outstanding")
+
+    def _after(self, state: State) -> list[State]:
+        found = []
+        for i in range(len(self.case.threads)):
+            op = self._next(state, i)
+            if op is not None:
+                try:
+                    s = self._step(state, i, op)
+                except OverflowError:
+                    self.trouble.add("fault")
+                    continue
+                if s is not None:
+                    found.append(s)
+        for flight in state.flying:
+            try:
+                found.append(self._land(state, flight))
+            except OverflowError:
+                self.trouble.add("fault")
+        return found
+
+    def _advance(self, state: State, i: int, **changes: object) -> State:
+        fields = {f: getattr(state, f) for f in State.__dataclass_fields__}
+        fields.update(changes)
+        pcs = list(state.pcs)
+        pcs[i] += 1
+        fields["pcs"] = tuple(pcs)
+        return State(**fields)
+
+    def _bar(self, state: State, b: int, arrivals: int, tx: int, *, counts: bool = True):
+        bar = state.bars[b]
+        if bar is None:
+            raise OverflowError("not initialised")
+        generation, pending, bytes_ = bar
+        if arrivals > pending:
+            raise OverflowError("too many arrivals")
+        pending, bytes_ = pending - arrivals, bytes_ + tx
+        if counts and pending == 0 and bytes_ == 0:
+            generation, pending = generation + 1, self.case.counts[b]
+        return (*state.bars[:b], (generation, pending, bytes_), *state.bars[b + 1 :])
+
+    def _step(self, state: State, i: int, op: Op) -> State | None:
+        match op.kind:
+            case "init":
+                if state.bars[op.b] is not None:
+                    raise OverflowError("init of a live barrier")
+                bars = (*state.bars[: op.b], (0, op.n, 0), *state.bars[op.b + 1 :])
+                return self._advance(state, i, bars=bars)
+            case "arrive":
+                return self._advance(state, i, bars=self._bar(state, op.b, op.n, 0))
+            case "expect":
+                bars = self._bar(state, op.b, 0, op.n, counts=False)
+                return self._advance(state, i, bars=bars)
+            case "arrive_expect":
+                return self._advance(state, i, bars=self._bar(state, op.b, 1, op.n))
+            case "wait":
+                bar = state.bars[op.b]
+                if bar is None:
+                    raise OverflowError("not initialised")
+                return self._advance(state, i) if bar[0] % 2 != op.n else None
+            case "copy":
+                if state.bars[op.b] is None:
+                    raise OverflowError("not initialised")
+                return self._advance(state, i, flying=state.flying | {(i, state.pcs[i])})
+            case "read":
+                held = state.cells[op.cell]
+                if op.tag is not None and held != ("any",) and held != op.tag:
+                    self.trouble.add("wrong")
+                return self._advance(state, i)
+            case "write":
+                cells = (*state.cells[: op.cell], ("any",), *state.cells[op.cell + 1 :])
+                return self._advance(state, i, cells=cells)
+            case "cp_async":
+                me = (i, state.pcs[i])
+                mine = state.groups[i]
+                groups = (*mine[:-1], (*mine[-1], me))
+                return self._advance(
+                    state, i, flying=state.flying | {me}, groups=self._groups(state, i, groups)
+                )
+            case "commit":
+                groups = (*state.groups[i], ())
+                return self._advance(state, i, groups=self._groups(state, i, groups))
+            case "wait_group":
+                *closed, _open = state.groups[i]
+                due = closed[: max(0, len(closed) - op.n)]
+                if any(f in state.flying for g in due for f in g):
+                    return None
+                return self._advance(state, i)
+            case "sync" | "bar_arrive":
+                return self._named(state, i, op)
+            case _:
+                raise AssertionError(op.kind)
+
+    def _groups(self, state: State, i: int, groups: object):
+        return (*state.groups[:i], groups, *state.groups[i + 1 :])
+
+    def _named(self, state: State, i: int, op: Op) -> State | None:
+        n = self.ids.index(op.b)
+        done, agreed, arrived = state.named[n]
+        if state.held[i] is not None:
+            if done <= state.held[i]:
+                return None
+            return self._advance(state, i, held=(*state.held[:i], None, *state.held[i + 1 :]))
+        if (agreed and agreed != op.n) or i in arrived:
+            raise OverflowError("named barrier")
+        arrived = arrived | {i}
+        after = (done, op.n, arrived)
+        if 32 * len(arrived) >= op.n:
+            after = (done + 1, 0, frozenset())
+        named = (*state.named[:n], after, *state.named[n + 1 :])
+        if op.kind == "bar_arrive":
+            return self._advance(state, i, named=named)
+        fields = {f: getattr(state, f) for f in State.__dataclass_fields__}
+        fields["named"] = named
+        fields["held"] = (*state.held[:i], done, *state.held[i + 1 :])
+        return State(**fields)
+
+    def _land(self, state: State, flight: tuple[int, int]) -> State:
+        op = self.case.threads[flight[0]][flight[1]]
+        fields = {f: getattr(state, f) for f in State.__dataclass_fields__}
+        fields["flying"] = state.flying - {flight}
+        fields["cells"] = (*state.cells[: op.cell], op.tag, *state.cells[op.cell + 1 :])
+        if op.kind == "copy":
+            fields["bars"] = self._bar(state, op.b, 0, -1)
+        return State(**fields)
