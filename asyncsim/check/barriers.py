@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from asyncsim.check.balance import Counted, Kind, premature
 from asyncsim.check.clock import FIELD_MASK, ClockLayout, Section
+from asyncsim.check.counting import Arrival, Counting, Wait, wait_key
 from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, Step
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
@@ -78,7 +79,10 @@ class Barriers:
         wake: Callable[[list[Agent]], None],
         *,
         chain_phases: bool,
+        counting: Counting | None = None,
+        everything: Callable[[], int],
     ) -> None:
+        self._counting, self._everything = counting, everything
         self._layout, self._breach, self._fault, self._wake = layout, breach, fault, wake
         self._chain_phases = chain_phases
         self._control = layout.guards[Section.CONTROL]
@@ -99,6 +103,9 @@ class Barriers:
     def arrive(self, b: Barrier, chain: Chain, step: Step, count: int, tx: int = 0) -> None:
         """``count`` arrivals by an observer; ``tx`` bytes are announced first, as one op."""
         clock = chain.publish(step.pos)
+        if self._counted(b):
+            self._count_arrival(b, chain, step, count, clock)
+            return
         self._in_phase(b, chain, step, clock, arrival=True)
         if tx:
             self._announce(b, step, tx)
@@ -145,6 +152,10 @@ class Barriers:
                 self._require(b, chain.now(step.pos), 1, step, Condition.F)
             return False
         observed = state.generation - 1
+        b.observed = max(b.observed, observed)
+        if self._counted(b):
+            self._count_wait(b, chains, step, observed)
+            return True
         for chain in chains:
             clock = chain.now(step.pos)
             if observed >= 0:
@@ -156,7 +167,6 @@ class Barriers:
             epoch = (step.pos + 1) << chain.shift_control
             b.wait_epochs = self._layout.join(b.wait_epochs, epoch)
             b.waits.append((chain, step))
-        b.observed = max(b.observed, observed)
         return True
 
     def knows_init(self, b: Barrier, clock: int, step: Step) -> None:
@@ -173,6 +183,35 @@ class Barriers:
             step = b.counted[-1].step
             return self._make(b, Condition.B, b.state.generation, step, None)
         return None
+
+    # -- by counting ---------------------------------------------------------------------------
+
+    def _counted(self, b: Barrier) -> bool:
+        return self._counting is not None and b.key in self._counting.keys
+
+    def _count_arrival(self, b: Barrier, chain: Chain, step: Step, count: int, clock: int) -> None:
+        assert self._counting is not None
+        if b.state.initialised:
+            self._require(b, clock, 1, step, Condition.F)
+        arrivals = self._counting.log.arrivals.setdefault(b.key, [])
+        arrivals.append(Arrival(chain, step, clock, count))
+        if b.state.arrive(count):
+            waiters, b.waiters = b.waiters, []
+            self._wake(waiters)
+
+    def _count_wait(self, b: Barrier, chains: tuple[Chain, ...], step: Step, observed: int) -> None:
+        assert self._counting is not None
+        must = self._counting.must
+        waits = self._counting.log.waits.setdefault(b.key, [])
+        for chain in chains:
+            start = chain.now(step.pos)
+            self._require(b, start, 1, step, Condition.F)
+            known = self._layout.at(start, Section.CONTROL, b.comp)
+            waits.append(Wait(chain, step, start, observed, known))
+            learned = self._everything() if must is None else must.get(wait_key(chain, step), 0)
+            if observed >= 0:
+                learned = self._layout.join(learned, self._known(b, observed + 2))
+                chain.clock = self._layout.join(start, learned)
 
     # -- phases --------------------------------------------------------------------------------
 

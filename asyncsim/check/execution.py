@@ -14,7 +14,8 @@ from functools import partial
 from typing import assert_never
 
 from asyncsim.check.barriers import Barrier, Barriers
-from asyncsim.check.clock import ClockLayout, Section
+from asyncsim.check.clock import FIELD_BITS, ClockLayout, Section
+from asyncsim.check.counting import Counting
 from asyncsim.check.global_memory import GlobalMemory
 from asyncsim.check.grid import Bounds
 from asyncsim.check.lanes import LaneOverlap
@@ -72,7 +73,7 @@ class Execution:
     ``events`` are the streams of the warps. ``chain_phases``: a wait also acquires what earlier
     phases of its barrier have released, as any single execution does; off for the certificate,
     which speaks for all executions. ``observe`` is called after each step. ``bounds`` checks the
-    plain global accesses.
+    plain global accesses. ``counting``: the barriers that are decided by counting.
     """
 
     def __init__(
@@ -85,6 +86,7 @@ class Execution:
         chain_phases: bool = False,
         observe: Observer | None = None,
         bounds: Bounds | None = None,
+        counting: Counting | None = None,
     ) -> None:
         self.bounds = bounds
         self.schedule, self.policy, self._observe = schedule, policy, observe
@@ -105,7 +107,13 @@ class Execution:
         self.shared = SharedMemory(self.layout, lanes, self._clash, self._stale)
         self.globals = GlobalMemory(self.layout, lanes, self._clash)
         self.barriers = Barriers(
-            self.layout, self.breach, self.fault, self._wake, chain_phases=chain_phases
+            self.layout,
+            self.breach,
+            self.fault,
+            self._wake,
+            chain_phases=chain_phases,
+            counting=counting,
+            everything=self._everything,
         )
         self.named = NamedBarriers(self.layout, self.breach, self._wake)
         self.tensor = TensorCores(self.layout, self.shared, self.fault, self._wake)
@@ -249,6 +257,21 @@ class Execution:
         self.agents.remove(twin)
         agent.who = Who.BOTH
         return True
+
+    def _everything(self) -> int:
+        """A clock that knows all that has happened so far, fences included."""
+        clock = 0
+        for agent in self.agents:
+            for chain in agent.warp.chains(agent.who):
+                done = self._epoch_of(chain, agent.pos) | agent.pos << chain.shift_control
+                clock = self.layout.join(self.layout.join(clock, chain.clock), done)
+        for b in self.barriers.by_key.values():
+            phases = (b.state.generation + b.state.initialised) << (FIELD_BITS * b.comp)
+            for section in Section:
+                clock = self.layout.join(clock, phases << (self.layout.width * section))
+        for section in (Section.SHARED_FENCE, Section.GLOBAL_FENCE):
+            clock = self.layout.fence(clock, section)
+        return clock
 
     # -- what steps report ---------------------------------------------------------------------
 
@@ -412,7 +435,10 @@ class Execution:
 
     def _epoch(self, chain: Chain, step: Step) -> int:
         """What a later op must know to come after this one, in order and through a proxy fence."""
-        field = (step.pos + 1) << chain.shift_memory
+        return self._epoch_of(chain, step.pos + 1)
+
+    def _epoch_of(self, chain: Chain, pos: int) -> int:
+        field = pos << chain.shift_memory
         fenced = field << self.layout.width
         return field | fenced | (fenced << self.layout.width)
 

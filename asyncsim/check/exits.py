@@ -46,13 +46,13 @@ def _bytes(execution: Execution, b: Barrier) -> None:
     left = execution.barriers.leftovers(b)
     if left is not None:
         execution.breach(left)
-    uneven = b.expected != b.landed and any(
-        breach.array == b.key.name and breach.condition in (Condition.A, Condition.E)
+    early = [
+        breach
         for breach in execution.report.breaches.values()
-    )
-    if (left is not None and b.state.tx < 0) or uneven:
-        assert b.last_landing is not None or left is not None
-        step = left.step if left is not None else b.last_landing[1]  # type: ignore[index]
+        if breach.array == b.key.name and breach.condition in (Condition.A, Condition.E)
+    ]
+    if (left is not None and b.state.tx < 0) or (early and b.landed > b.expected):
+        step = (left or early[0]).step
         execution.fault(
             Fault(rule=Rule.TX_BYTES_MISMATCH, message=uneven_bytes(b), step=step, name=b.key.name)
         )

@@ -81,16 +81,20 @@ def rendezvous(rng: Random) -> Case:
 
 
 def rendezvous_ring(rng: Random) -> Case:
-    """A leader waits at every step, a follower arrives and waits only when the ring is full."""
+    """One rendezvous barrier for all stages; the follower runs up to ``stages`` steps ahead."""
     stages, steps = rng.randint(1, 3), rng.randint(1, 5)
     leader: list[Op] = []
     follower: list[Op] = []
+    touch = rng.random() < 0.5
     for i in range(steps):
-        leader += [Op("arrive", 0), Op("wait", 0, i % 2)]
+        s = i % stages
+        follower.append(Op("wait", 1 + s, i // stages % 2 ^ 1))
+        follower += [Op("write", cell=s)] if touch else []
         follower.append(Op("arrive", 0))
-        if i >= stages - 1:
-            follower.append(Op("wait", 0, (i - stages + 1) % 2))
-    return Case((2,), 0, (tuple(leader), tuple(follower)))
+        leader += [Op("arrive", 0), Op("wait", 0, i % 2)]
+        leader += [Op("read", cell=s)] if touch else []
+        leader.append(Op("arrive", 1 + s))
+    return Case((2, *[1] * stages), stages, (tuple(leader), tuple(follower)))
 
 
 def chain(rng: Random) -> Case:
