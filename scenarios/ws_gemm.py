@@ -23,8 +23,8 @@ TWINS = (
     ),
     Twin(
         name="no_final_wait",
-        rule=Rule.FRAGMENT_IN_FLIGHT,
-        summary="stores the accumulator while the last wgmma group runs",
+        rule=Rule.WAIT_GROUP_TOO_LOOSE,
+        summary="stores the accumulator after wait_group(lag): the last wgmma group may still run",
         params={"lag": 1},
     ),
     Twin(
