@@ -63,9 +63,7 @@ def show(child: Child, schedule: Schedule) -> tuple[bool, str, list[str]]:
     how = ""
     for where, delays in tries:
         try:
-            r = run_schedule(
-                schedule, child=child, launches=0, delays=delays, broken=True, l2="warm"
-            )
+            r = run_schedule(schedule, child=child, launches=0, delays=delays, broken=True)
         except LaunchFailed as error:
             return True, f"{where}{error}", advisories
         advisories = list(r.compiled.resources.advisories)

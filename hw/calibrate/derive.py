@@ -87,6 +87,35 @@ def landing(rows: Rows, level: str, sizes: tuple[int, ...]) -> float:
     )
 
 
+def _mean(rows: Rows, bench: str, metric: str, **params: int | str) -> float:
+    """Mean of a skewed distribution, from its percentiles: chained waits add up means."""
+    row = rows.row(bench, metric, **params)
+    value: float = (row["p10"] + 2 * row["median"] + row["p90"]) / 4
+    return value
+
+
+def landing_dram(rows: Rows) -> list[list[float]]:
+    """By bytes of one tensor load, L2 miss."""
+    elect = issue("elect")(rows)
+    sizes = (KB, 2 * KB, 4 * KB, 8 * KB, 16 * KB, 32 * KB)
+    return [
+        [s, _mean(rows, "tma_landing", "other_warp", level="dram", bytes=s) - elect] for s in sizes
+    ]
+
+
+def cp_landing_dram(rows: Rows) -> list[list[float]]:
+    """By bytes that the warps of an SM copy at once, L2 miss, from the end of issue."""
+    shapes = ((1, 1), (4, 1), (4, 4), (8, 4))
+    return [
+        [
+            512 * w * c,
+            _mean(rows, "cp_latency", "done", level="dram", warps=w, copies=c)
+            - rows.median("cp_latency", "issue", level="dram", warps=w, copies=c),
+        ]
+        for w, c in shapes
+    ]
+
+
 def store_each(rows: Rows, metric: str, size: int) -> float:
     one = rows.median("tma_store", metric, kind="tensor", bytes=size, stores=1)
     return (rows.median("tma_store", metric, kind="tensor", bytes=size, stores=8) - one) / 7

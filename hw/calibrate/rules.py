@@ -70,6 +70,7 @@ RULES: dict[str, Rule] = {
         lambda r: d.landing(r, "dram", (1024, 4096, 8192, 16384, 32768)),
         lambda r: r.half_spread("tma_landing", "other_warp", level="dram", bytes=4096),
     ),
+    "tma.landing_dram": Rule("cycles", "tma_landing", d.landing_dram),
     "tma.store_issue": Rule("cycles", "tma_store", lambda r: d.store_each(r, "issue", KB)),
     "tma.store_latency": Rule("cycles", "tma_store", d.store_latency),
     "tma.commit": _issue_rule("bulk_commit"),
@@ -109,6 +110,7 @@ RULES: dict[str, Rule] = {
         lambda r: d.cp_latency(r, "dram"),
         lambda r: r.half_spread("cp_latency", "done", level="dram", warps=1, copies=1),
     ),
+    "cp_async.landing_dram": Rule("cycles", "cp_latency", d.cp_landing_dram),
     "cp_async.commit": _issue_rule("cp_commit"),
     "cp_async.wait": Rule(
         "cycles",

@@ -17,7 +17,8 @@ _MOST_OPS = 1_000_000
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
     """``index``: innermost loop variable; ``generation``: the one that was waited for, None if the
-    loop index does not tell; ``state``: the 64 bits of the mbarrier, undecoded."""
+    loop index does not tell; ``state``: the raw 64 bits of the mbarrier (opaque; an H200 lets
+    software read zeros)."""
 
     op_id: int
     role: str
@@ -31,10 +32,10 @@ class Diagnosis:
     where: str
 
     def __str__(self) -> str:
+        raw = f"; mbarrier state {self.state:#018x}" if self.state else ""
         return (
             f"{self.role} (warp {self.warp}, CTA {self.cta}) waited too long at {self.where} for "
-            f"{self.barrier}, {self._phase()}, loop index {self.index}; "
-            f"mbarrier state {self.state:#018x}"
+            f"{self.barrier}, {self._phase()}, loop index {self.index}{raw}"
         )
 
     def _phase(self) -> str:

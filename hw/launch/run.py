@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +15,7 @@ from asyncsim.hw.launch.diagnosis import Diagnosis, diagnose
 from asyncsim.hw.launch.prepare import Delays, Stamps, make_spec, read_output
 from asyncsim.hw.launch.protocol import RunReply
 from asyncsim.hw.launch.timing import Timing, timing_of
-from asyncsim.hw.launch.verify import Verification, chosen_ctas, compare_outputs, expected_outputs
+from asyncsim.hw.launch.verify import Verification, chosen_ctas, verify_outputs
 from asyncsim.hw.render import Variant
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.schedule import Schedule
@@ -67,7 +68,10 @@ def run_schedule(
             f"{schedule.name} can block for ever at a hardware barrier: it is not launched",
             fix="repair what check found first",
         )
-    with child_or_new(child) as owner, tempfile.TemporaryDirectory(prefix="asyncsim-") as name:
+    with (
+        nullcontext(child) if child else Child() as owner,
+        tempfile.TemporaryDirectory(prefix="asyncsim-") as name,
+    ):
         runner = _Runner(schedule, owner, arch, Path(name), timeout_s, broken, seed, delays, l2)
         checked = runner.verify(verify_ctas) if verify_ctas else None
         if checked is not None and checked.diagnosis is not None:
@@ -86,21 +90,6 @@ def run_schedule(
             trace=stamped.trace if stamped else None,
             stamped=stamped.stamped if stamped else None,
         )
-
-
-def child_or_new(child: Child | None) -> Child:
-    return _Borrowed(child) if child is not None else Child()
-
-
-class _Borrowed(Child):
-    """A child that somebody else closes."""
-
-    def __init__(self, owner: Child) -> None:
-        super().__init__()
-        self._owner = owner
-
-    def run(self, spec: Any, *, timeout_s: float = 60.0) -> RunReply:
-        return self._owner.run(spec, timeout_s=timeout_s)
 
 
 @dataclass(slots=True)
@@ -127,8 +116,7 @@ class _Runner:
         verification = None
         if diagnosis is None:
             chosen = chosen_ctas(self.schedule, ctas)
-            expected = expected_outputs(self.schedule, inputs, chosen)
-            verification = compare_outputs(self.schedule, expected, outputs, chosen)
+            verification = verify_outputs(self.schedule, inputs, outputs, chosen)
         return RunResult(
             compiled=compiled, gpu=reply.gpu, verification=verification, diagnosis=diagnosis
         )

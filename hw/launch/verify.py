@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from asyncsim.errors import ScheduleError
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import GlobalBox
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verification:
     """``ctas`` of ``of_ctas`` were computed on the host; ``elements`` of them were compared and
-    ``wrong`` differ. ``first``: the first that does, in words."""
+    ``wrong`` differ. ``first``: the first that does, in words, or why nothing was compared."""
 
     ctas: int
     of_ctas: int
@@ -33,6 +34,8 @@ class Verification:
         return self.wrong == 0 and self.elements > 0
 
     def __str__(self) -> str:
+        if not self.elements:
+            return f"not compared: {self.first or 'nothing is written'}"
         scope = f"{self.elements} elements of {self.ctas} of {self.of_ctas} CTAs"
         return f"{scope} equal" if self.ok else f"{self.wrong} of {scope} differ: {self.first}"
 
@@ -51,6 +54,25 @@ def expected_outputs(
     from asyncsim.evaluate import evaluate
 
     return evaluate(schedule, dict(inputs), ctas=ctas)
+
+
+def verify_outputs(
+    schedule: Schedule,
+    inputs: Mapping[str, Array],
+    outputs: Mapping[str, Array],
+    ctas: tuple[int, ...],
+) -> Verification:
+    """Compute the CTAs on the host and compare; a schedule that evaluate cannot run (a deadlock, an
+    access out of bounds) is not compared."""
+    from asyncsim.evaluate import EvaluateError
+
+    try:
+        expected = expected_outputs(schedule, inputs, ctas)
+        return compare_outputs(schedule, expected, outputs, ctas)
+    except (EvaluateError, ScheduleError) as error:
+        return Verification(
+            ctas=len(ctas), of_ctas=schedule.ctas, elements=0, wrong=0, first=str(error)
+        )
 
 
 def compare_outputs(

@@ -27,7 +27,13 @@ from asyncsim.hw.launch.protocol import (
     encode,
 )
 from asyncsim.hw.launch.timing import percentile, timing_of
-from asyncsim.hw.launch.verify import chosen_ctas, compare_outputs, expected_outputs, written
+from asyncsim.hw.launch.verify import (
+    chosen_ctas,
+    compare_outputs,
+    expected_outputs,
+    verify_outputs,
+    written,
+)
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import MbarrierWait
@@ -155,6 +161,15 @@ def test_wrong_data_is_counted_and_timed(ctas: int) -> None:
     # one CTA: the SM's clock; several: globaltimer times the clock
     assert r.timing.cycles == (2102 if ctas == 1 else 2004)
     assert r.timing.clock_mhz == 2000
+
+
+def test_what_evaluate_cannot_run_is_not_compared() -> None:
+    from asyncsim.evaluate import make_inputs
+
+    schedule = tma_ring.build({"ctas": 1, "tiles": 3}, "producer_phase")
+    v = verify_outputs(schedule, make_inputs(schedule), {}, (0,))
+    assert not v.ok
+    assert str(v).startswith("not compared: deadlock in CTA (0, 0, 0): consumer/0,1,2,3 waits in ")
 
 
 @pytest.mark.hw
