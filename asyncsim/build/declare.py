@@ -121,6 +121,10 @@ class Declarations:
             raise ScheduleError(
                 f"tile {name!r} has {stages} stages", fix="give at least 1", loc=caller()
             )
+        if align is not None and align < 1:
+            raise ScheduleError(
+                f"tile {name!r} has alignment {align}", fix="give a power of two", loc=caller()
+            )
         mode = _swizzle(swizzle)
         decl = SmemTile(
             name=name,

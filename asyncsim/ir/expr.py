@@ -109,10 +109,13 @@ def binary(op: str, lhs: Expr, rhs: Expr) -> Expr:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The nodes of an expression, parents first."""
-    stack = [expr]
+    """The nodes of an expression, parents first; a subtree that is used twice is walked once."""
+    stack, seen = [expr], set[int]()
     while stack:
         node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
         yield node
         match node:
             case Unary(_, operand):

@@ -16,6 +16,7 @@ from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 MAX_LOOP_DEPTH = 16
 MAX_BLOCK_DEPTH = 64
 MAX_EXPR_DEPTH = 64
+MAX_EXPR_NODES = 4096
 
 
 def _depth(s: Schedule) -> Iterator[ScheduleError]:
@@ -48,12 +49,12 @@ def _depth(s: Schedule) -> Iterator[ScheduleError]:
         stack += [(child, loops, blocks + 1) for child in reversed(inner)]
 
 
-def _expression_depth(s: Schedule) -> Iterator[ScheduleError]:
+def _expression_size(s: Schedule) -> Iterator[ScheduleError]:
     for statement in statements(s.body):
         for expr in _expressions(statement):
-            if _levels(expr) > MAX_EXPR_DEPTH:
+            if not _is_small(expr):
                 yield ScheduleError(
-                    f"an expression of more than {MAX_EXPR_DEPTH} levels",
+                    f"an expression of more than {MAX_EXPR_DEPTH} levels or {MAX_EXPR_NODES} terms",
                     fix="keep a part of it in k.var",
                     loc=getattr(statement, "loc", None),
                 )
@@ -126,23 +127,28 @@ def _operand_expressions(value: object) -> Iterator[Expr]:
     yield from _uniform_parts(value)
 
 
-def _levels(expr: Expr) -> int:
-    """Depth of the tree; stops counting well past the limit, and never recurses."""
-    deepest, level = 0, [expr]
-    while level and deepest <= MAX_EXPR_DEPTH:
-        deepest += 1
-        below: list[Expr] = []
-        for node in level:
+def _is_small(expr: Expr) -> bool:
+    """Within the limits when written out, where a subtree that is used twice stands twice."""
+    level, nodes = {id(expr): (expr, 1)}, 0
+    for _ in range(MAX_EXPR_DEPTH):
+        below: dict[int, tuple[Expr, int]] = {}
+        for node, times in level.values():
+            nodes += times
             match node:
                 case Unary(_, operand):
-                    below.append(operand)
+                    children: tuple[Expr, ...] = (operand,)
                 case Binary(_, lhs, rhs):
-                    below += (lhs, rhs)
+                    children = (lhs, rhs)
                 case _:
-                    pass
-        # Shared subtrees are walked once.
-        level = list({id(node): node for node in below}.values())
-    return deepest
+                    children = ()
+            for child in children:
+                below[id(child)] = (child, below.get(id(child), (child, 0))[1] + times)
+        if nodes > MAX_EXPR_NODES:
+            return False
+        if not below:
+            return True
+        level = below
+    return False
 
 
-CHECKS = (_depth, _expression_depth, _lanes_agree)
+CHECKS = (_depth, _expression_size, _lanes_agree)
