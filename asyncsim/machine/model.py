@@ -89,6 +89,9 @@ class Tma:
     fill_bytes_per_cycle: BytesPerCycle  # data return into one SM
     latency_l2_cycles: Cycles  # start of the issue to the pass of a sleeping waiter, beside bytes
     latency_dram_cycles: Cycles  # the same for an L2 miss on an idle chip
+    landing_dram_cycles: (
+        CyclesCurve  # one load alone, L2 miss, by its bytes: mean
+    )
     descriptor_first_use_cycles: Cycles
     store_issue_cycles: Cycles
     store_latency_cycles: Cycles  # issue to the return of wait_group, beside bytes / rate
@@ -146,6 +149,9 @@ class CpAsync:
     issue_contended_cycles: Cycles  # SM-wide interval of instructions when many warps issue
     latency_l2_cycles: Cycles
     latency_dram_cycles: Cycles
+    landing_dram_cycles: (
+        CyclesCurve  # of an SM's copies by their bytes, L2 miss: mean, from end of issue
+    )
     commit_cycles: Cycles
     wait_cycles: Cycles  # wait_group that has to wait for nothing, behind a commit
     port_bytes_per_cycle: BytesPerCycle  # into one SM

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import Work
+from asyncsim.ir.decl import AccessMode, Work
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import DRAM_WRITE, STORE, Cause
@@ -88,16 +89,18 @@ def _compute_maker(b: Bound, op: ops.Compute) -> Maker:
     def key(values: Values) -> tuple[int, ...]:
         return tuple([i(values) for i in ints])
 
+    writes = any(f.kind == "smem" and f.mode is not AccessMode.READ for f, _ in pairs)
+
     def build(values: Values) -> Step:
         work = defn.work(**dict(zip(formals, key(values), strict=True)))
-        chain, pipes = work_ticks(numbers, work)
-        by_partition = partition_counts(b.model.warps.warps)
-        most = max(by_partition)
-        step = b.step(compute, max([chain, *(most * p for p in pipes)]))
-        step.name, step.work = defn.name, (chain, *pipes)
+        chain, loads, pipes = work_ticks(numbers, work)
+        most = max(partition_counts(b.model.warps.warps))
+        cost = max([chain, *(most * p for p in pipes)])
+        step = b.step(compute, cost)
+        step.name, step.value = defn.name, cost if writes else min(cost, loads)
+        step.work = (chain, *pipes)
         step.amount = (work.lds_bytes + work.sts_bytes) * b.warps
-        if b.model.contended or step.amount >= LONG_PORT_USE:
-            step.run = contended
+        step.polls = b.model.contended or step.amount >= LONG_PORT_USE
         return step
 
     return b.table(key, build)
@@ -111,16 +114,17 @@ def partition_counts(warps: tuple[int, ...]) -> list[int]:
     return counts
 
 
-def work_ticks(numbers: Numbers, work: Work) -> tuple[int, tuple[int, ...]]:
-    """(ticks of the dependent chain, ticks on each of PIPES) of one warp."""
+def work_ticks(numbers: Numbers, work: Work) -> tuple[int, int, tuple[int, ...]]:
+    """Ticks of one warp: its dependent chain, the loads at the head of it, and each of PIPES."""
     n = numbers
+    accesses = work.lds_bytes + work.sts_bytes
+    moving = accesses / n.rate("smem.warp") / TICKS_PER_CYCLE if accesses else Fraction(0)
+    loads = max(work.chain_lds * n.exact("smem.load_latency"), moving)
     chain = (
         work.chain_ffma * n.exact("alu.ffma_latency")
         + work.chain_alu * n.exact("alu.alu_latency")
         + work.chain_lds * n.exact("smem.load_latency")
     )
-    accesses = work.lds_bytes + work.sts_bytes
-    moving = accesses / n.rate("smem.warp") / TICKS_PER_CYCLE if accesses else 0
     pipes = (
         work.ffma * n.exact("alu.ffma") if work.ffma else 0,
         (work.alu * n.exact("alu.alu") if work.alu else 0)
@@ -129,13 +133,30 @@ def work_ticks(numbers: Numbers, work: Work) -> tuple[int, tuple[int, ...]]:
         work.shuffle * n.exact("alu.shfl") if work.shuffle else 0,
         work.ffma + work.alu + work.cvt + work.mufu + work.shuffle,
     )
-    return ticks(max(chain, moving)), tuple(ticks(p) for p in pipes)
+    return ticks(max(chain, moving)), ticks(loads), tuple(ticks(p) for p in pipes)
 
 
 def compute(a: Agent, s: Step) -> bool:
-    """Nobody else on the sub-partition: local time."""
-    a.t += s.cost
-    a.comp += s.cost
+    """Loads first; the arithmetic on registers is put off behind arrives and fences.
+
+    Compilers schedule it so: an arrive orders memory, not registers. A computation that writes
+    shared memory is finished in place.
+    """
+    lead = s.value
+    a.t += lead
+    a.comp += lead
+    if s.cost > lead or s.polls:
+        a.deferred, a.deferred_step = s.cost - lead + 1, s
+    return True
+
+
+def arithmetic(a: Agent, s: Step, ticks_and_one: int) -> bool:
+    """The put-off part: local time, unless warps share the sub-partition's pipes."""
+    if s.polls:
+        a.model.clock.post(max(a.t, a.model.clock.now), a.key, _serve_pipes, a)
+        return False
+    a.t += ticks_and_one - 1
+    a.comp += ticks_and_one - 1
     return True
 
 
@@ -144,17 +165,12 @@ def local(a: Agent, s: Step) -> bool:
     return True
 
 
-def contended(a: Agent, s: Step) -> bool:
-    """Warps share the pipes of their sub-partition, and the shared-memory port."""
-    a.model.clock.post(a.t, a.key, _serve_pipes, a)
-    return False
-
-
 def _serve_pipes(a: Agent) -> None:
+    """Warps share the pipes of their sub-partition, and the shared-memory port."""
     s, sm = a.blocked, a.cta.sm
     assert s is not None
-    now, cause = a.t, a.cause()
-    end, why = now + s.cost, cause
+    now, cause, rest = a.t, a.cause(), s.cost - s.value
+    end, why = now + rest, cause
     for p, warps in enumerate(partition_counts(a.warps.warps)):
         if not warps:
             continue
@@ -167,7 +183,7 @@ def _serve_pipes(a: Agent) -> None:
         finish, last = sm.use_port(now, s.amount, cause)
         if finish > end:
             end, why = finish, last
-    _go_on(a, s, end, why)
+    _go_on(a, s, rest, end, why)
 
 
 def ported(a: Agent, s: Step) -> bool:
@@ -180,12 +196,12 @@ def _serve_port(a: Agent) -> None:
     s = a.blocked
     assert s is not None
     end, why = a.cta.sm.use_port(a.t, s.amount, a.cause())
-    _go_on(a, s, end, why)
+    _go_on(a, s, s.cost, end, why)
 
 
-def _go_on(a: Agent, s: Step, end: int, why: Cause) -> None:
-    a.t += s.cost
-    a.comp += s.cost
+def _go_on(a: Agent, s: Step, ticks_: int, end: int, why: Cause) -> None:
+    a.t += ticks_
+    a.comp += ticks_
     if end > a.t:
         a.enabled(s, end, why)
     a.advance()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import prod
 from typing import TYPE_CHECKING, cast
 
 from asyncsim.ir import op as ops
@@ -26,8 +27,12 @@ def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
     elected = b.lanes == 1
     cost = numbers.ticks("tma.issue" if elected else "tma.issue_lane_loop") * b.lanes
     rate = numbers.rate("tma.load")
+    row = numbers.bytes("tma.row")
     overhead = numbers.exact("tma.copy_overhead")
-    occupancy = max(numbers.exact("tma.min_copy"), amount / rate / TICKS_PER_CYCLE + overhead)
+    # A row of the box takes whole turns of the engine, however narrow it is.
+    inner = op.src.shape[-1] * amount // prod(op.src.shape)
+    moved = amount // inner * (-(-inner // row) * row)
+    occupancy = max(numbers.exact("tma.min_copy"), moved / rate / TICKS_PER_CYCLE + overhead)
     work = (ticks(occupancy),)
 
     def build(values: Values) -> Step:

@@ -17,13 +17,20 @@ __all__ = ["Step"]
 
 
 def barrier_step(
-    b: Bound, index: Callable[[Values], int], run: Run, key: str, *, count: int = 1, value: int = 0
+    b: Bound,
+    index: Callable[[Values], int],
+    run: Run,
+    key: str,
+    *,
+    count: int = 1,
+    value: int = 0,
+    light: bool = False,
 ) -> Maker:
     """Steps that differ only in their barrier."""
 
     def build(values: Values) -> Step:
         step = b.step(run, b.model.numbers.ticks(key))
-        step.barrier, step.count, step.value = index(values), count, value
+        step.barrier, step.count, step.value, step.light = index(values), count, value, light
         return step
 
     return b.table(index, build)

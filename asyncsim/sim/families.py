@@ -60,7 +60,7 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
             return do_sync.barrier_step(b, index, do_sync.inval, "mbarrier.init")
         case ops.MbarrierArrive(count=count):
             return do_sync.barrier_step(
-                b, index, do_sync.arrive, "mbarrier.arrive", count=count * b.times
+                b, index, do_sync.arrive, "mbarrier.arrive", count=count * b.times, light=True
             )
         case ops.MbarrierExpectTx(bytes=amount) | ops.MbarrierArriveExpectTx(bytes=amount):
             run = do_sync.expect if isinstance(op, ops.MbarrierExpectTx) else do_sync.arrive_expect
@@ -114,11 +114,17 @@ def _sync(b: Bound, op: ops.SyncOp) -> Maker:
         case ops.FenceMbarrierInit():
             return b.constant(b.step(do_sync.fence, numbers.ticks("fence.mbarrier_init")))
         case ops.FenceProxyAsync(space=ops.FenceSpace.SHARED):
-            return b.constant(b.step(do_sync.fence, numbers.ticks("fence.proxy_async_smem")))
+            step = b.step(do_sync.fence, numbers.ticks("fence.proxy_async_smem"))
+            step.light = True
+            return b.constant(step)
         case ops.FenceProxyAsync():
-            return b.constant(b.step(do_sync.fence, numbers.ticks("fence.proxy_async")))
+            step = b.step(do_sync.fence, numbers.ticks("fence.proxy_async"))
+            step.light = True
+            return b.constant(step)
         case ops.BarWarpSync():
-            return b.constant(b.step(do_sync.fence, numbers.ticks("barrier.syncwarp")))
+            step = b.step(do_sync.fence, numbers.ticks("barrier.syncwarp"))
+            step.light = True
+            return b.constant(step)
         case ops.BarSync(barrier=barrier, threads=threads):
             threads = threads or b.model.schedule.threads
             per_warp = numbers.ticks("barrier.sync_per_warp")

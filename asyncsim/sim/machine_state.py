@@ -10,12 +10,12 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule, statements
-from asyncsim.machine import Machine
+from asyncsim.machine import Curve, Machine
 from asyncsim.sim import do_sync
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.do_compute import PIPES, partition_counts
 from asyncsim.sim.engine import Clock
-from asyncsim.sim.memory import Box, Memory
+from asyncsim.sim.memory import Box, Latency, Line, Memory
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import LAUNCH, LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, Cause, after
 from asyncsim.sim.placement import Placement
@@ -53,20 +53,23 @@ class Model:
         self.program = Program(schedule)
         self.classes = warp_classes(schedule, merge=merge)
         self.memory = Memory(n, placement, clock_mhz)
-        self.sharing = Sharing(schedule, placement, machine.l2.capacity_bytes, warm=warm)
+        least = n.rate("l2.gpc") / n.rate("l2.shared_gpc")
+        self.sharing = Sharing(schedule, placement, machine.l2.capacity_bytes, least, warm=warm)
         kinds = {type(op) for op in schedule.ops()}
         self.handover = self.sleep_extra = self.poll = 0
         if ops.MbarrierInit in kinds:
             self.handover = _wake(n, 1)
             self.sleep_extra, self.poll = n.ticks("mbarrier.sleep_extra"), n.ticks("mbarrier.poll")
-        self.tma_latency = self.cp_latency = self.ld_latency = (0, 0)
+        self.tma_latency = self.cp_latency = self.ld_latency = NO_LATENCY
+        self.descriptor = 0
         if ops.TmaLoad in kinds:
-            self.tma_latency = n.ticks("tma.latency_l2"), n.ticks("tma.latency_dram")
+            self.tma_latency = _latency(n, "tma")
             self.descriptor = n.ticks("tma.descriptor_first_use")
         if ops.CpAsync in kinds:
-            self.cp_latency = n.ticks("cp_async.latency_l2"), n.ticks("cp_async.latency_dram")
+            self.cp_latency = _latency(n, "cp_async")
         if ops.LdGlobal in kinds:
-            self.ld_latency = n.ticks("l2.latency"), n.ticks("dram.latency")
+            alone = Line(Curve(((0, n.exact("dram.latency")),)))
+            self.ld_latency = Latency(n.ticks("l2.latency"), n.ticks("dram.latency"), alone)
         self.queue_depth = n.count("tma.queue_depth")
         self.wgmma_queue = n.count("wgmma.queue_depth") if ops.WgmmaMmaAsync in kinds else 1
         self.prologue, self.ending = n.ticks("launch.prologue"), n.ticks("launch.end")
@@ -118,6 +121,17 @@ class Model:
 
 def _wake(numbers: Numbers, warps: int) -> int:
     return round(numbers.curve("mbarrier.wake_by_warps").at(warps) * 64)
+
+
+NO_LATENCY = Latency(0, 0, Line(Curve(((0, Fraction(0)),))))
+
+
+def _latency(n: Numbers, group: str) -> Latency:
+    return Latency(
+        n.ticks(f"{group}.latency_l2"),
+        n.ticks(f"{group}.latency_dram"),
+        Line(n.curve(f"{group}.landing_dram")),
+    )
 
 
 def _barrier_indices(schedule: Schedule) -> dict[str, tuple[int, int]]:

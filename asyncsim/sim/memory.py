@@ -9,16 +9,15 @@ There is no limit of bytes in flight below an SM's shared memory: none was found
 from __future__ import annotations
 
 from collections import OrderedDict, deque
+from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from asyncsim.machine import ticks
+from asyncsim.machine import Curve, ticks
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import (
     DRAM,
     DRAM_WRITE,
-    FANOUT,
     GPC,
     LATENCY_DRAM,
     LATENCY_L2,
@@ -32,6 +31,31 @@ if TYPE_CHECKING:
     from asyncsim.sim.sharing import Share
 
 Box = tuple[str, tuple[int, ...]]
+
+
+class Line:
+    """A curve of the machine file in integer ticks; beyond its last point the slope goes on."""
+
+    def __init__(self, curve: Curve) -> None:
+        self._points = [(x, ticks(y)) for x, y in curve.points]
+
+    def at(self, amount: int) -> int:
+        points = self._points
+        if amount <= points[0][0] or len(points) == 1:
+            return points[0][1]
+        last = next((i for i, (x, _) in enumerate(points) if amount <= x), len(points) - 1)
+        (x0, y0), (x1, y1) = points[last - 1], points[last]
+        return y0 + (y1 - y0) * (amount - x0) // (x1 - x0)
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Ticks of one kind of load: an L2 hit and a miss beside the servers, and by its bytes the
+    landing of a miss that is alone (mean: chained waits add up means)."""
+
+    l2: int
+    dram: int
+    alone: Line
 
 
 class Memory:
@@ -49,24 +73,21 @@ class Memory:
         self.dram_write = Fifo(DRAM_WRITE, self._share * numbers.rate("dram.write"))
         self.store = Fifo(DRAM_WRITE, self._share * numbers.rate("gst.device"))
         self.partial_store = Fifo(DRAM_WRITE, self._share * numbers.rate("gst.partial_device"))
-        self._ports: dict[int, tuple[Fifo, Fifo]] = {}
+        self._ports: dict[int, Fifo] = {}
         whole = simulated == placement.active_sms
         for sm in sms:
             group = sm.gpc if whole else -sm.gpc_active
             if group not in self._ports:
                 members = sum((s.gpc if whole else -s.gpc_active) == group for s in sms)
                 part = Fraction(members, sm.gpc_active)
-                self._ports[group] = (
-                    Fifo(GPC, part * numbers.rate("l2.gpc")),
-                    Fifo(FANOUT, part * numbers.rate("l2.shared_gpc")),
-                )
+                self._ports[group] = Fifo(GPC, part * numbers.rate("l2.gpc"))
         self._group = {s.index: s.gpc if whole else -s.gpc_active for s in sms}
         self._contents: OrderedDict[Box, tuple[int, Cause, int]] = OrderedDict()
         self._held = 0
         self._capacity = int(numbers.bytes("l2.capacity") * self._share)
         self._flight: deque[tuple[int, int]] = deque()  # (landing, bytes) of DRAM reads
         self._in_flight = 0
-        self._round_trip = _RoundTrip(numbers)
+        self._round_trip = Line(numbers.curve("dram.round_trip_by_inflight"))
 
     def load(
         self,
@@ -77,17 +98,17 @@ class Memory:
         port_bytes: int,
         box: Box | None,
         share: Share,
-        latencies: tuple[int, int],
+        latency: Latency,
         cause: Cause,
         last: Cause,
     ) -> tuple[int, Cause]:
         """When ``amount`` bytes asked for from ``time`` on have landed in the SM, and why then.
 
-        cause, last: of the first request at ``time`` and of the last one; latencies: of an L2
-        hit and of a miss, beside the servers; port_bytes: the amount as the fill port counts it.
+        cause, last: of the first request at ``time`` and of the last one; port_bytes: the amount
+        as the fill port counts it.
         """
         ready = self._look_up(cta, time, amount, box, share)
-        gpc, fanout = self._ports[self._group[sm.index]]
+        gpc = self._ports[self._group[sm.index]]
         at, end, link, started = time, last[0], last, cause
         missed = ready is None and share.miss
         if missed:
@@ -95,19 +116,21 @@ class Memory:
             link = self.dram.last or link
         for server, size in (
             (gpc, amount * share.gpc[0] // share.gpc[1]),
-            (fanout, amount),
             (sm.port, port_bytes),
         ):
             at, finished, started = server.serve(at, size, started)
             if finished >= end and server.last is not None:
                 end, link = finished, server.last
-        landing = end + latencies[1 if missed else 0]
+        landing = end + (latency.dram if missed else latency.l2)
         label = LATENCY_DRAM if missed else LATENCY_L2
         if missed:
             charged = amount * share.dram[0] // share.dram[1]
             floor = time + self._loaded(time, charged)
-            if floor > landing:
-                landing, end, link = floor, time, cause
+            alone = last[0] + latency.alone.at(amount)
+            if max(floor, alone) > landing:
+                landing, end, link = (
+                    (floor, time, cause) if floor > alone else (alone, last[0], last)
+                )
             self._flight.append((landing, charged))
             self._in_flight += charged
         elif ready is not None and ready[0] > landing:
@@ -159,29 +182,9 @@ class Memory:
 
     def utilisation(self, total: int) -> dict[str, float]:
         """Busy share of the shared servers over the run."""
-        ports = [p for p, _ in self._ports.values()]
-        fan = [f for _, f in self._ports.values()]
         stores = (self.dram_write, self.store, self.partial_store)
         return {
             DRAM: self.dram.busy_ticks / total,
-            GPC: max(p.busy_ticks for p in ports) / total,
-            FANOUT: max(f.busy_ticks for f in fan) / total,
+            GPC: max(p.busy_ticks for p in self._ports.values()) / total,
             DRAM_WRITE: sum(s.busy_ticks for s in stores) / total,
         }
-
-
-class _RoundTrip:
-    """The curve of the DRAM round trip in integer ticks, by bytes in flight for each SM."""
-
-    def __init__(self, numbers: Numbers) -> None:
-        curve = numbers.curve("dram.round_trip_by_inflight")
-        self._points = [(x, ticks(y)) for x, y in curve.points]
-
-    def at(self, amount: int) -> int:
-        points = self._points
-        if amount <= points[0][0] or len(points) == 1:
-            return points[0][1]
-        for (x0, y0), (x1, y1) in pairwise(points):
-            if amount <= x1:
-                return y0 + (y1 - y0) * (amount - x0) // (x1 - x0)
-        return points[-1][1]  # beyond the last point the server's rate decides

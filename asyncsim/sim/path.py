@@ -14,11 +14,10 @@ Cause = tuple[int, str, int, Any]
 LAUNCH = "launch"
 SYNC = "synchronisation"
 LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL = "L2 latency", "DRAM latency", "wgmma tail"
-TMA, PORT, GPC, FANOUT, DRAM, DRAM_WRITE = (
+TMA, PORT, GPC, DRAM, DRAM_WRITE = (
     "TMA engine",
     "fill port",
     "GPC port",
-    "L2 fan-out",
     "DRAM",
     "DRAM write",
 )
@@ -29,7 +28,7 @@ TENSOR, SMEM, LSU, PIPE, STORE = (
     "arithmetic pipes",
     "global store port",
 )
-SERVERS = frozenset({TMA, PORT, GPC, FANOUT, DRAM, DRAM_WRITE, TENSOR, SMEM, LSU, PIPE, STORE})
+SERVERS = frozenset({TMA, PORT, GPC, DRAM, DRAM_WRITE, TENSOR, SMEM, LSU, PIPE, STORE})
 LATENCIES = frozenset({LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL})
 
 BOUND_SHARE, BARRIER_SHARE, SATURATED, LATENCY_SHARE = 0.90, 0.50, 0.98, 0.40

@@ -83,12 +83,17 @@ def _ctas_per_sm(schedule: Schedule, machine: Machine) -> tuple[int, str]:
 
 
 def _gpcs(machine: Machine, active: int) -> tuple[int, ...]:
-    """The GPC of each SM in launch order: runs of ``gpc_run`` SMs in one GPC after another."""
+    """The GPC of each SM in launch order.
+
+    A grid that fills the GPU is placed one GPC after another; a smaller one goes to the GPCs in
+    runs of ``gpc_run`` SMs, in turn.
+    """
     left = list(machine.gpu.gpc_sms)
+    run = machine.launch.gpc_run if active < machine.gpu.sms else max(left)
     order: list[int] = []
     while len(order) < active:
         for gpc, room in enumerate(left):
-            take = min(room, machine.launch.gpc_run)
+            take = min(room, run)
             order += [gpc] * take
             left[gpc] -= take
     return tuple(order[:active])

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from asyncsim.sim import do_compute
 from asyncsim.sim.path import SYNC, Cause, after
 from asyncsim.sim.steps import Step
 from asyncsim.sync import GroupQueue
@@ -37,6 +38,8 @@ class Agent:
         "copies_cause",
         "cp",
         "cta",
+        "deferred",
+        "deferred_step",
         "done",
         "held",
         "indices",
@@ -50,7 +53,6 @@ class Agent:
         "stall_total",
         "stalled",
         "stalls",
-        "start",
         "stream",
         "sync",
         "t",
@@ -66,23 +68,34 @@ class Agent:
         key: int,
         stalls: dict[int, list[int]],
     ) -> None:
-        self.model, self.cta, self.warps, self.key = model, cta, warps, key
+        self.model: Model = model
+        self.cta: Cta = cta
+        self.warps: WarpClass = warps
+        self.key: int = key
         self.stream: Iterator[Event] = iter(())
-        self.held: Step | None = None
-        self.ahead: Event | None = None
-        self.blocked: Step | None = None
+        self.held: Step | None = None  # to be executed next: it was put off
+        self.ahead: Event | None = None  # taken from the stream too early
+        self.blocked: Step | None = None  # being executed, or what the agent is parked at
         self.indices: tuple[int, ...] = ()
-        self.t = self.start = cta.start
-        self.seg_t, self.seg_cause = cta.start, cta.cause
-        self.sync = self.comp = 0
-        self.done = False
-        self.issue_label, self.comp_label = f"issue of {warps.role}", f"compute of {warps.role}"
-        self.stalls, self.stalled, self.stall_total = stalls, 0, 0
-        self.cp, self.bulk = GroupQueue(), GroupQueue()
+        self.done: bool = False
+        self.deferred: int = 0  # ticks of register arithmetic that nothing has waited for, plus 1
+        self.deferred_step: Step | None = None
+        self.t: int = cta.start
+        self.seg_t: int = cta.start
+        self.seg_cause: Cause = cta.cause
+        self.sync: int = 0
+        self.comp: int = 0
+        self.issue_label: str = f"issue of {warps.role}"
+        self.comp_label: str = f"compute of {warps.role}"
+        self.stalls: dict[int, list[int]] = stalls
+        self.stalled: int = 0
+        self.stall_total: int = 0
+        self.cp: GroupQueue = GroupQueue()
+        self.bulk: GroupQueue = GroupQueue()
         self.copies: list[tuple[int, Step]] = []  # cp.async since the last commit, with times
-        self.copies_cause = cta.cause
+        self.copies_cause: Cause = cta.cause
         self.warpgroup: Warpgroup | None = None
-        self.slot = 0
+        self.slot: int = 0
         self.rec: Recorder | None = None
 
     def advance(self, _arg: object = None) -> None:
@@ -101,6 +114,10 @@ class Agent:
                 if item is None:
                     item = next(stream, None)
                     if item is None:
+                        if self.deferred:
+                            if self.settle():
+                                continue
+                            return
                         self.cta.ended(self)
                         return
                 else:
@@ -111,6 +128,11 @@ class Agent:
                     if strict:
                         self.held = step
                         continue
+                if self.deferred and not step.light:
+                    self.held = step
+                    if self.settle():
+                        continue
+                    return
                 if rec is not None:
                     rec.begins(self, step)
             else:
@@ -120,6 +142,14 @@ class Agent:
             self.blocked = step
             if not step.run(self, step):
                 return
+
+    def settle(self) -> bool:
+        """Finish the register arithmetic that was put off behind arrives and fences."""
+        step, ticks = self.deferred_step, self.deferred
+        self.deferred = 0
+        assert step is not None
+        self.blocked = step
+        return do_compute.arithmetic(self, step, ticks)
 
     # -- time and causes -----------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 
 from asyncsim.ir import op as ops
@@ -40,8 +41,15 @@ class Sharing:
     """The shares of every load of a launch, computed wave by wave when first asked for."""
 
     def __init__(
-        self, schedule: Schedule, placement: Placement, capacity_bytes: int, *, warm: bool
+        self,
+        schedule: Schedule,
+        placement: Placement,
+        capacity_bytes: int,
+        least_merged: Fraction,
+        *,
+        warm: bool,
     ) -> None:
+        self._least = least_merged  # part of its bytes that a GPC port carries at the least
         self._schedule, self._placement, self._capacity = schedule, placement, capacity_bytes
         self._first = _first_touches(schedule)
         self._waves: list[dict[int, _Wave]] = []
@@ -70,7 +78,7 @@ class Sharing:
                 keys.setdefault(op_id, {})[cta] = key
         for op_id, by_cta in keys.items():
             known = {k: self._recent(k) for k in set(by_cta.values())}
-            waves[op_id] = _Wave(self._placement, by_cta, known)
+            waves[op_id] = _Wave(self._placement, by_cta, known, self._least)
             fetched += sum(key[-1] for key in known)  # type: ignore[misc]
         for by_cta in keys.values():
             for key in by_cta.values():
@@ -88,15 +96,21 @@ class _Wave:
     """One load of one wave."""
 
     def __init__(
-        self, placement: Placement, by_cta: dict[int, Key], known: dict[Key, bool]
+        self,
+        placement: Placement,
+        by_cta: dict[int, Key],
+        known: dict[Key, bool],
+        least: Fraction,
     ) -> None:
         self._by_cta, self._known = by_cta, known
         self._count = Counter(by_cta.values())
         active = placement.active_sms
-        self._gpc = {cta: placement.gpc_of[cta % active] for cta in by_cta}
+        self._least = least
+        # CTAs of one round of launches run in step; a second CTA of an SM is half a turn off.
+        self._gpc = {cta: (cta // active, placement.gpc_of[cta % active]) for cta in by_cta}
         members = Counter(self._gpc.values())
         distinct = Counter(g for g, _ in {(self._gpc[c], k) for c, k in by_cta.items()})
-        self._merged = {g: (distinct[g], members[g]) for g in members}
+        self._merged = {g: Fraction(distinct[g], members[g]) for g in members}
 
     def share(self, cta: int) -> Share:
         key = self._by_cta.get(cta)
@@ -105,7 +119,7 @@ class _Wave:
         return Share(
             miss=not self._known[key],
             dram=(1, self._count[key]),
-            gpc=self._merged[self._gpc[cta]],
+            gpc=max(self._merged[self._gpc[cta]], self._least).as_integer_ratio(),
         )
 
 

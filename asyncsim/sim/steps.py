@@ -34,7 +34,8 @@ class Step:
 
     cost: ticks of the op itself; turn: ticks of generated code before it; count: arrivals, copies
     or instructions of the agent; amount: bytes of all of them; value: parity, N, threads;
-    box: (tensor, start) of a global box; work: further ticks, by handler.
+    box: (tensor, start) of a global box; work: further ticks, by handler. light: register
+    arithmetic before it may be finished after it.
     """
 
     __slots__ = (
@@ -43,6 +44,7 @@ class Step:
         "box",
         "cost",
         "count",
+        "light",
         "name",
         "op",
         "op_id",
@@ -58,7 +60,7 @@ class Step:
         self.name = ""
         self.barrier = self.value = self.amount = 0
         self.count = 1
-        self.polls = False
+        self.polls = self.light = False
         self.box: tuple[str, tuple[int, ...]] | None = None
         self.work: tuple[int, ...] = ()
 
