@@ -118,6 +118,25 @@ class Context:
             n //= 2
         return n
 
+    def shared_element(self, view: SmemView, offsets: tuple[int, ...]) -> str:
+        """C text of a pointer to an element of the view, after swizzle."""
+        start = tuple(binary("+", s, Const(o)) for s, o in zip(view.start, offsets, strict=True))
+        one = SmemView(view.tile, view.stage, start, (1,) * len(start))
+        element = C_TYPES[self.schedule.tile(view.tile).dtype]
+        return f"({element}*)(smem + {self.physical_bytes(one)})"
+
+    def shared_vector_elements(self, view: SmemView) -> int:
+        """As for global memory; swizzles permute whole chunks of 16 bytes."""
+        tile = self.schedule.tile(view.tile)
+        n = 16 // tile.dtype.bytes
+        aligned = known_multiple(self.logical_bytes(view))
+        row = tile.shape[-1] * tile.dtype.bytes
+        while n > 1 and (
+            view.shape[-1] % n or aligned % (n * tile.dtype.bytes) or row % (n * tile.dtype.bytes)
+        ):
+            n //= 2
+        return n
+
     # -- registers -----------------------------------------------------------------------------
 
     def register(self, ref: FragmentRef, index: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 from typing import assert_never
 
@@ -10,25 +11,23 @@ from asyncsim.hw.render.expr import c_text
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode, Swizzle
 from asyncsim.ir.expr import Arg, Binary, BuiltinRef, Const, Unary, Var
-from asyncsim.ir.op import FragmentRef, GlobalView, MemoryOp, SmemView
+from asyncsim.ir.op import FragmentRef, MemoryOp, SmemView
 
 
 def render_memory(c: Context, op: MemoryOp) -> None:
     match op:
         case ops.LdGlobal(dst=frag, src=box):
-            for at, registers in _vectors(c, box, frag):
-                names = ", ".join(registers)
-                c.put(f"load_vector({c.element(box, at)}, {names});")
+            for at, registers in _vectors(c, box.shape, frag, c.vector_elements(box)):
+                c.put(f"load_vector({c.element(box, at)}, {registers});")
         case ops.StGlobal(dst=box, src=frag):
-            for at, registers in _vectors(c, box, frag):
-                names = ", ".join(registers)
-                c.put_guarded(f"store_vector({c.element(box, at)}, {names});")
+            for at, registers in _vectors(c, box.shape, frag, c.vector_elements(box)):
+                c.put_guarded(f"store_vector({c.element(box, at)}, {registers});")
         case ops.LdShared(dst=frag, src=view):
-            for i, place in enumerate(_shared_elements(c, view)):
-                c.put(f"{c.register(frag, i)} = {place};")
+            for at, registers in _vectors(c, view.shape, frag, c.shared_vector_elements(view)):
+                c.put(f"load_vector({c.shared_element(view, at)}, {registers});")
         case ops.StShared(dst=view, src=frag):
-            for i, place in enumerate(_shared_elements(c, view)):
-                c.put(f"{place} = {c.register(frag, i)};")
+            for at, registers in _vectors(c, view.shape, frag, c.shared_vector_elements(view)):
+                c.put(f"store_vector({c.shared_element(view, at)}, {registers});")
         case ops.Compute():
             _compute(c, op)
         case _ as unreachable:
@@ -36,26 +35,12 @@ def render_memory(c: Context, op: MemoryOp) -> None:
 
 
 def _vectors(
-    c: Context, box: GlobalView, frag: FragmentRef
-) -> list[tuple[tuple[int, ...], list[str]]]:
-    """(offsets, registers) of each access: the box in row-major order, in vectors."""
-    n = c.vector_elements(box)
-    steps = [range(extent) for extent in box.shape[:-1]] + [range(0, box.shape[-1], n)]
-    out = []
+    c: Context, shape: tuple[int, ...], frag: FragmentRef, n: int
+) -> Iterator[tuple[tuple[int, ...], str]]:
+    """(offsets, registers) of each access: the box in row-major order, in vectors of ``n``."""
+    steps = [range(extent) for extent in shape[:-1]] + [range(0, shape[-1], n)]
     for i, at in enumerate(product(*steps)):
-        out.append((at, [c.register(frag, i * n + j) for j in range(n)]))
-    return out
-
-
-def _shared_elements(c: Context, view: SmemView) -> list[str]:
-    """C lvalues of the view's elements, in row-major order."""
-    tile = c.schedule.tile(view.tile)
-    out = []
-    for at in product(*(range(extent) for extent in view.shape)):
-        start = tuple(Binary("+", s, Const(i)) for s, i in zip(view.start, at, strict=True))
-        one = SmemView(view.tile, view.stage, start, (1,) * len(at))
-        out.append(f"*({C_TYPES[tile.dtype]}*)(smem + {c.physical_bytes(one)})")
-    return out
+        yield at, ", ".join(c.register(frag, i * n + j) for j in range(n))
 
 
 def _compute(c: Context, op: ops.Compute) -> None:

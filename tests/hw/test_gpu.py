@@ -24,6 +24,7 @@ pytestmark = [
 ]
 
 EXTERNAL = str(Path(__file__).parent / "external_scenario.py")
+ZOO = str(Path(__file__).parent / "zoo_scenario.py")
 
 
 @pytest.fixture(scope="module")
@@ -114,3 +115,9 @@ def test_a_scenario_from_outside_the_package(child: Child) -> None:
     r = run_schedule(schedule, child=child, launches=20, l2="cold")
     assert r.verification is not None and r.verification.ok, str(r.verification)
     assert r.timing is not None and r.timing.n == 20
+
+
+@pytest.mark.parametrize("turns", [0, 1, 6])
+def test_every_op(child: Child, turns: int) -> None:
+    r = run_schedule(find_scenario(ZOO).build({"turns": turns}), child=child, launches=0)
+    assert r.verification is not None and r.verification.ok, str(r.verification)

@@ -1,0 +1,61 @@
+"""Every op of the union is rendered, compiles, and computes what evaluate says (on a GPU)."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from asyncsim.catalog import find_scenario
+from asyncsim.evaluate import evaluate, make_inputs
+from asyncsim.hw.compile import compile_schedule
+from asyncsim.hw.render import kernel_text, render
+from asyncsim.ir.op import Op
+from asyncsim.scenarios.ws_gemm import ws_gemm
+
+ZOO = find_scenario(str(Path(__file__).parent / "zoo_scenario.py"))
+
+
+def test_every_op_is_rendered() -> None:
+    schedules = [ZOO.build({}), ws_gemm.build({})]
+    used = {type(op) for s in schedules for op in s.ops()}
+    assert {c.__name__ for c in get_args(Op)} == {c.__name__ for c in used}
+    for s in schedules:
+        text = kernel_text(render(s))
+        assert all(f"// #{op.id} {type(op).__name__} (" in text for op in s.ops())
+
+
+def test_swizzle_vectors_and_strides() -> None:
+    text = kernel_text(render(ZOO.build({})))
+    place = "(float*)(smem + swizzled<112>(thread_in_role * 128 + v_i * 16))"
+    assert f"store_vector({place}, f_wide[0], f_wide[1], f_wide[2], f_wide[3]);" in text
+    assert "load_vector(t_halves + " in text and "f_short[0], f_short[1], f_short[2]" in text
+    assert "cp_async<4>(" in text and "cp_async<8>(" in text
+    assert "mbar_expect_tx(smem_base + (v_i & 1) * 8 + " in text
+    assert 'asm volatile("bar.arrive 3, 128;"' in text and 'asm volatile("bar.sync 3, 128;"' in text
+    assert "bulk_wait_read<0>();" in text and "mbar_inval(" in text
+
+
+@pytest.mark.hw
+@pytest.mark.skipif(find_spec("cuda") is None, reason="needs the hw extra")
+def test_zoo_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ASYNCSIM_CACHE", str(tmp_path))
+    assert compile_schedule(ZOO.build({})).resources.registers > 0
+
+
+def test_zoo_is_what_it_says() -> None:
+    """The host's result, so that a GPU is compared with something that has been looked at."""
+    schedule = ZOO.build({"turns": 3})
+    inputs = make_inputs(schedule)
+    outputs = evaluate(schedule, inputs)
+    words = inputs["words"]
+    expected = words.copy()
+    expected.reshape(-1, 8, 4)[:, :, 1:3] *= 3
+    assert (outputs["out"] == expected).all()
+    assert (outputs["copied"] == inputs["cube"]).all()
+    assert (outputs["padded"][:, 0:2] == words[:, 0:2]).all()
+    assert (outputs["padded"][:, 2:4] == 0).all() and (outputs["padded"][0::2, 6] == 0).all()
+    assert (outputs["padded"][1::2, 4:7] == words[1::2, 4:7]).all()
+    assert (outputs["scaled"] == expected[:, 8:12]).all()

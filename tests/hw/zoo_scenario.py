@@ -1,0 +1,122 @@
+"""Every op of the language in one kernel whose data can be checked: tests of the renderer."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Work
+from asyncsim.ir.schedule import Schedule
+from asyncsim.scenario import scenario
+
+
+def _scale(part: Any, factor: int, **_: Any) -> None:
+    part[...] = part * factor
+
+
+SCALE = ComputeDef(
+    name="scale",
+    operands=(
+        ComputeOperand(name="part", kind="fragment", mode=AccessMode.READ_WRITE),
+        ComputeOperand(name="factor", kind="int"),
+    ),
+    work=lambda factor: Work(alu=2),
+    cuda="""
+        for (int i = 0; i < 2; ++i) part[i] = part[i] * factor;
+    """,
+    numpy=_scale,
+)
+
+
+@scenario(summary="every op once, on data that evaluate can follow", archs=("sm_90a",))
+def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
+    k = ScheduleBuilder("zoo", archs=("sm_90a",))
+    n = k.arg("turns", turns)
+    rows = 64
+    halves = k.global_tensor("halves", (ctas * rows, 32), "bf16")
+    words = k.global_tensor("words", (ctas * rows, 32), "f32")
+    cube = k.global_tensor("cube", (ctas, 8, 16), "i32")
+    out = k.global_tensor("out", (ctas * rows, 32), "f32", output=True)
+    short_out = k.global_tensor("short_out", (ctas * rows, 32), "bf16", output=True)
+    copied = k.global_tensor("copied", (ctas, 8, 16), "i32", output=True)
+    padded = k.global_tensor("padded", (ctas * rows, 32), "f32", output=True)
+    scaled = k.global_tensor("scaled", (ctas * rows, 4), "f32", strides=(12, 1), output=True)
+    cube_map = k.tensor_map("cube_map", cube, box=(1, 8, 16))
+    copied_map = k.tensor_map("copied_map", copied, box=(1, 8, 16))
+    tile = k.smem_tile("tile", (rows, 32), "f32", swizzle=128)
+    padding = k.smem_tile("padding", (rows, 32), "f32", swizzle=128)
+    box = k.smem_tile("box", (1, 8, 16), "i32", stages=2)
+    full = k.mbarriers("full", count=1, stages=2)
+    turn = k.mbarriers("turn", count=33)
+    pair = k.named_barrier("pair", id=3, threads=128)
+    short = k.fragment("short", registers=4, dtype="bf16")
+    wide, four = k.fragment("wide", registers=4), k.fragment("four", registers=4)
+    k.grid(ctas)
+    k.block(2 + 2)
+    first = k.block_idx * rows
+
+    with k.elect_thread():
+        k.mbarrier.init_all(full, turn)
+        k.fence.mbarrier_init()
+    k.bar.sync()
+    with k.specialize():
+        with k.role("mover", warps=2):
+            row, column = k.thread_in_role, 4 * (k.lane % 8)
+            # plain accesses, both ways through a swizzled tile, whole rows by one thread
+            with k.loop(8) as j:
+                k.mem.ld_global(wide.all, words.box((first + row, j * 4), (1, 4)))
+                k.mem.compute(SCALE, wide.part(1, 2), n)
+                k.mem.st_shared(tile[0].box((row, j * 4), (1, 4)), wide.all)
+            k.bar.arrive(pair)
+            # bf16 in 8-byte vectors
+            k.mem.ld_global(short.all, halves.box((first + row, column), (1, 4)))
+            k.mem.st_global(short_out.box((first + row, column), (1, 4)), short.all)
+            # cp.async of 4, 8 and 16 bytes, zero-filled, drained by its issuer
+            k.cp_async.copy(
+                padding[0].box((row, 0), (1, 4)), words.box((first + row, 0), (1, 4)), src_bytes=8
+            )
+            k.cp_async.copy(
+                padding[0].box((row, 4), (1, 2)), words.box((first + row, 4), (1, 2)), bytes=8
+            )
+            k.cp_async.copy(
+                padding[0].box((row, 6), (1, 1)),
+                words.box((first + row, 6), (1, 1)),
+                bytes=4,
+                src_bytes=4 * (row % 2),
+            )
+            k.cp_async.commit_group()
+            k.cp_async.wait_group(0)
+            k.bar.warp_sync()
+            k.mem.ld_shared(four.all, padding[0].box((row, 0), (1, 4)))
+            k.mem.st_global(padded.box((first + row, 0), (1, 4)), four.all)
+            k.mem.ld_shared(four.part(0, 3), padding[0].box((row, 4), (1, 3)))
+            k.mem.st_global(padded.box((first + row, 4), (1, 3)), four.part(0, 3))
+        with k.role("reader", warps=2):
+            row = k.thread_in_role
+            k.bar.sync(pair)
+            with k.loop(8) as j:
+                k.mem.ld_shared(wide.all, tile[0].box((row, j * 4), (1, 4)))
+                k.mem.st_global(out.box((first + row, j * 4), (1, 4)), wide.all)
+                with k.when(j == 2):
+                    k.mem.st_global(scaled.box((first + row, 0), (1, 4)), wide.all)
+            # a box through shared memory by TMA, several turns; extra expect, arrivals by count
+            phase = k.var("phase", 0)
+            with k.when(k.warp_in_role == 0):
+                with k.loop(n) as i:
+                    with k.elect():
+                        k.mbarrier.expect_tx(full[i % 2], 256)
+                        k.mbarrier.arrive_expect_tx(full[i % 2], 256)
+                        k.tma.load(box[i % 2], cube_map, (k.block_idx, 0, 0), full[i % 2])
+                        k.mbarrier.wait(full[i % 2], i // 2 % 2)
+                        k.tma.store(copied_map, (k.block_idx, 0, 0), box[i % 2])
+                        k.bulk.commit_group()
+                        k.bulk.wait_group(0, read=True)
+                        k.mbarrier.arrive(turn[0], count=1)
+                    k.mbarrier.arrive(turn[0])
+                    k.mbarrier.wait(turn[0], phase)
+                    phase.set(phase ^ 1)
+                k.fence.proxy_async("all")
+                k.fence.proxy_async("global")
+                with k.elect():
+                    k.bulk.wait_group(0)
+                    k.mbarrier.inval(turn[0])
+    return k.finish()
