@@ -261,14 +261,19 @@ def _legend(rows: Sequence[_Row], glyphs: Glyphs) -> str:
 def _notes(sources: Sequence[Trace], width: int) -> Iterator[str]:
     """Waits with a note: when, who, what was pending and what had landed."""
     noted = sorted(
-        (s for source in sources for s in source.spans if s.note and s.kind in _WARP_KINDS),
-        key=lambda s: (s.start, s.track),
+        (
+            (span.start, span.track + (f" {source.source[0]}" if len(sources) > 1 else ""), span)
+            for source in sources
+            for span in source.spans
+            if span.note and span.kind in _WARP_KINDS
+        ),
+        key=lambda n: n[:2],
     )
     if not noted:
         return
     yield ""
-    for span in noted[:MAX_NOTES]:
-        line = f"{span.start:>10,.0f}  {span.track}  {span.note}"
+    for start, who, span in noted[:MAX_NOTES]:
+        line = f"{start:>10,.0f}  {who}  {span.note}"
         yield line if len(line) <= width else line[: width - 2] + ".."
     if len(noted) > MAX_NOTES:
         yield f"{'...':>10}  and {len(noted) - MAX_NOTES} more"
