@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from importlib.util import find_spec
 from pathlib import Path
 from typing import get_args
@@ -9,10 +10,12 @@ from typing import get_args
 import pytest
 
 from asyncsim.catalog import find_scenario
+from asyncsim.check import check
 from asyncsim.evaluate import evaluate, make_inputs
 from asyncsim.hw.compile import compile_schedule
 from asyncsim.hw.render import kernel_text, render
 from asyncsim.ir.op import Op
+from asyncsim.predict.result import Verdict
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
 ZOO = find_scenario(str(Path(__file__).parent / "zoo_scenario.py"))
@@ -33,7 +36,7 @@ def test_swizzle_vectors_and_strides() -> None:
     assert f"store_vector({place}, f_wide[0], f_wide[1], f_wide[2], f_wide[3]);" in text
     assert "load_vector(t_halves + " in text and "f_short[0], f_short[1], f_short[2]" in text
     assert "cp_async<4>(" in text and "cp_async<8>(" in text
-    assert "mbar_expect_tx(smem_base + (v_i & 1) * 8 + " in text
+    assert re.search(r"mbar_expect_tx\(smem_base \+ \(v_i\w* & 1\) \* 8 \+ \d+, 256\);", text)
     assert 'asm volatile("bar.arrive 3, 128;"' in text and 'asm volatile("bar.sync 3, 128;"' in text
     assert "bulk_wait_read<0>();" in text and "mbar_inval(" in text
 
@@ -48,6 +51,7 @@ def test_zoo_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_zoo_is_what_it_says() -> None:
     """The host's result, so that a GPU is compared with something that has been looked at."""
     schedule = ZOO.build({"turns": 3})
+    assert check(schedule).verdict is Verdict.CLEAN
     inputs = make_inputs(schedule)
     outputs = evaluate(schedule, inputs)
     words = inputs["words"]

@@ -110,6 +110,7 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
                         k.tma.store(copied_map, (k.block_idx, 0, 0), box[i % 2])
                         k.bulk.commit_group()
                         k.bulk.wait_group(0, read=True)
+                        k.bulk.wait_group(0)
                         k.mbarrier.arrive(turn[0], count=1)
                     k.mbarrier.arrive(turn[0])
                     k.mbarrier.wait(turn[0], phase)
@@ -117,6 +118,5 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
                 k.fence.proxy_async("all")
                 k.fence.proxy_async("global")
                 with k.elect():
-                    k.bulk.wait_group(0)
                     k.mbarrier.inval(turn[0])
     return k.finish()
