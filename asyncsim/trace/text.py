@@ -63,7 +63,7 @@ def draw_timeline(
     lines = wrap(_title(sources, panels), width, subsequent_indent="  ")
     for start, step in panels:
         lines += ["", *_panel(rows, label, columns, start, step, glyphs)]
-    lines += ["", _legend(rows, glyphs), *_notes(sources, width)]
+    lines += ["", *_legend(rows, glyphs, width), *_notes(sources, width)]
     return "\n".join(line.rstrip() for line in lines)
 
 
@@ -242,7 +242,7 @@ def _flight_cells(
     return text
 
 
-def _legend(rows: Sequence[_Row], glyphs: Glyphs) -> str:
+def _legend(rows: Sequence[_Row], glyphs: Glyphs, width: int) -> Iterator[str]:
     """What the fills mean, for those that occur."""
     kinds = {span.kind for row in rows for span in row.spans if not span.inferred}
     words = [
@@ -255,7 +255,13 @@ def _legend(rows: Sequence[_Row], glyphs: Glyphs) -> str:
     text = [word for kind, word in words if kind in kinds]
     if any(span.inferred for row in rows for span in row.spans):
         text.append(f"{glyphs.drawn} inferred")
-    return "   ".join(text)
+    line = ""
+    for word in text:
+        if line and len(line) + 3 + len(word) > width:
+            yield line
+            line = ""
+        line += ("   " if line else "") + word
+    yield line
 
 
 def _notes(sources: Sequence[Trace], width: int) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -89,10 +90,7 @@ def test_only_the_chosen_cta_is_drawn():
 @given(st.lists(SPANS, max_size=20), st.integers(40, 140))
 def test_no_line_is_wider_than_asked(spans, width):
     text = draw_timeline(Trace("predicted", "random", spans=spans), width=width)
-    title, *rest = text.split("\n\n", 1)
-    for line in (rest[0] if rest else "").splitlines():
-        if "works" not in line and "waits" not in line and "holds" not in line:
-            assert len(line) <= max(width, 36)
+    assert max(map(len, text.splitlines())) <= width
 
 
 def rectangles(svg: str):
@@ -111,7 +109,7 @@ def test_svg_has_a_bar_per_span_predicted_above_measured():
         if r[0].text.startswith("hash: ")
     ]
     rows = sorted({y for y, _ in hashes})
-    assert [b - a for a, b in zip(rows, rows[1:], strict=False)] == [17, 26, 17]
+    assert [b - a for a, b in pairwise(rows)] == [17, 26, 17]
     first = [min(x for y, x in hashes if y == row) for row in rows]
     assert first[0] < first[1]
     assert first[2] < first[3]
