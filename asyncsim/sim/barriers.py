@@ -11,6 +11,7 @@ from asyncsim.sim.path import Cause
 from asyncsim.sync import MbarrierState, NamedBarrierState
 
 if TYPE_CHECKING:
+    from asyncsim.sim.machine_state import Cta
     from asyncsim.sim.role import Agent
 
 
@@ -21,11 +22,23 @@ class TimedMbarrier(MbarrierState):
     phase. ``extra``: how much later the last of all its waiting warps passes.
     """
 
-    __slots__ = ("cause", "done", "done_cause", "extra", "name", "on_complete", "stamp", "waiters")
+    __slots__ = (
+        "cause",
+        "cta",
+        "done",
+        "done_cause",
+        "extra",
+        "name",
+        "on_complete",
+        "stamp",
+        "waiters",
+    )
 
-    def __init__(self, name: str, extra: int, on_complete: Callable[[TimedMbarrier], None]) -> None:
+    def __init__(
+        self, cta: Cta, name: str, extra: int, on_complete: Callable[[TimedMbarrier], None]
+    ) -> None:
         super().__init__()
-        self.name, self.extra, self.on_complete = name, extra, on_complete
+        self.cta, self.name, self.extra, self.on_complete = cta, name, extra, on_complete
         self.stamp = self.done = 0
         self.cause: Cause | None = None
         self.done_cause: Cause | None = None
@@ -40,6 +53,9 @@ class TimedMbarrier(MbarrierState):
         """The current phase is complete: remember when, wake whoever waits."""
         self.done, self.done_cause = self.stamp, self.cause
         self.stamp, self.cause = 0, None
+        rec = self.cta.sm.rec
+        if rec is not None:
+            rec.barrier(self.cta, self.name, self.done, self.generation)
         self.on_complete(self)
 
     def arrive_at(self, stamp: int, count: int, cause: Cause) -> None:

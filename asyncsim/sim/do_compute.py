@@ -146,17 +146,17 @@ def compute(a: Agent, s: Step) -> bool:
     a.t += lead
     a.comp += lead
     if s.cost > lead or s.polls:
-        a.deferred, a.deferred_step = s.cost - lead + 1, s
+        a.deferred = s
     return True
 
 
-def arithmetic(a: Agent, s: Step, ticks_and_one: int) -> bool:
+def arithmetic(a: Agent, s: Step) -> bool:
     """The put-off part: local time, unless warps share the sub-partition's pipes."""
     if s.polls:
         a.model.clock.post(max(a.t, a.model.clock.now), a.key, _serve_pipes, a)
         return False
-    a.t += ticks_and_one - 1
-    a.comp += ticks_and_one - 1
+    a.t += s.cost - s.value
+    a.comp += s.cost - s.value
     return True
 
 

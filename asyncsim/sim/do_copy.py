@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
     """work = (engine occupancy of one copy,)"""
     numbers, index, box = b.model.numbers, b.barrier(op.mbarrier), b.box(op.src)
+    stage = b.ev.value(op.dst.stage)
     amount = b.bytes(op.src)
     elected = b.lanes == 1
     cost = numbers.ticks("tma.issue" if elected else "tma.issue_lane_loop") * b.lanes
@@ -37,7 +38,7 @@ def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
 
     def build(values: Values) -> Step:
         step = b.step(tma_load, cost)
-        step.barrier, step.box = index(values), box(values)
+        step.barrier, step.box, step.value = index(values), box(values), stage(values)
         step.amount, step.count, step.work = amount, b.times, work
         step.name = op.tensor_map
         return step
@@ -192,7 +193,7 @@ def _completions(queue: GroupQueue) -> list[tuple[int, int | None]]:
 
 def cp_async_maker(b: Bound, op: ops.CpAsync) -> Maker:
     """One warp instruction; amount = bytes of all lanes and warps, work = LSU time of them."""
-    numbers, box = b.model.numbers, b.box(op.src)
+    numbers, box, stage = b.model.numbers, b.box(op.src), b.ev.value(op.dst.stage)
     cost = numbers.ticks("cp_async.issue")
     amount = op.bytes * b.times
     work = (numbers.ticks("cp_async.issue_contended") * b.warps,)
@@ -202,6 +203,7 @@ def cp_async_maker(b: Bound, op: ops.CpAsync) -> Maker:
     def build(values: Values) -> Step:
         step = b.step(cp_async, cost)
         step.box, step.amount, step.count, step.work = box(values), amount, port, work
+        step.value, step.name = stage(values), op.src.tensor
         return step
 
     return build

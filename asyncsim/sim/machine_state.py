@@ -205,7 +205,7 @@ class Cta:
         self.launched, self.start = start, start + model.prologue
         self.cause = after(cause, self.start, LAUNCH)
         self.mbarriers = [
-            TimedMbarrier(f"{name}[{s}]", model.extras.get(name, 0), do_sync.released)
+            TimedMbarrier(self, f"{name}[{s}]", model.extras.get(name, 0), do_sync.released)
             for name, (_, stages) in model.barriers.items()
             for s in range(stages)
         ]

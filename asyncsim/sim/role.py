@@ -39,7 +39,6 @@ class Agent:
         "cp",
         "cta",
         "deferred",
-        "deferred_step",
         "done",
         "held",
         "indices",
@@ -78,8 +77,7 @@ class Agent:
         self.blocked: Step | None = None  # being executed, or what the agent is parked at
         self.indices: tuple[int, ...] = ()
         self.done: bool = False
-        self.deferred: int = 0  # ticks of register arithmetic that nothing has waited for, plus 1
-        self.deferred_step: Step | None = None
+        self.deferred: Step | None = None  # a compute whose register arithmetic is put off
         self.t: int = cta.start
         self.seg_t: int = cta.start
         self.seg_cause: Cause = cta.cause
@@ -114,7 +112,7 @@ class Agent:
                 if item is None:
                     item = next(stream, None)
                     if item is None:
-                        if self.deferred:
+                        if self.deferred is not None:
                             if self.settle():
                                 continue
                             return
@@ -128,28 +126,25 @@ class Agent:
                     if strict:
                         self.held = step
                         continue
-                if self.deferred and not step.light:
-                    self.held = step
-                    if self.settle():
-                        continue
-                    return
-                if rec is not None:
-                    rec.begins(self, step)
             else:
                 self.held = None
-                if rec is not None:
-                    rec.begins(self, step)
+            if self.deferred is not None and not step.light:
+                self.held = step
+                if self.settle():
+                    continue
+                return
+            if rec is not None:
+                rec.begins(self, step)
             self.blocked = step
             if not step.run(self, step):
                 return
 
     def settle(self) -> bool:
         """Finish the register arithmetic that was put off behind arrives and fences."""
-        step, ticks = self.deferred_step, self.deferred
-        self.deferred = 0
+        step, self.deferred = self.deferred, None
         assert step is not None
         self.blocked = step
-        return do_compute.arithmetic(self, step, ticks)
+        return do_compute.arithmetic(self, step)
 
     # -- time and causes -----------------------------------------------------------------------
 
