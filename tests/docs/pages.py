@@ -99,8 +99,8 @@ def comparable(lines: list[str] | tuple[str, ...], *, mark: str) -> list[str]:
     if mark != "numbers":
         return [line.rstrip() for line in lines]
     commands = [line for line in lines if line.startswith("$ ")]
-    begins = {NUMBER.sub("#", line.split()[0]) for line in lines if line[:8].strip()}
-    return [*commands, *sorted(begins)]
+    begins = {NUMBER.sub("#", line.split()[0]) for line in lines if line[:3].strip()}
+    return [*commands, *sorted(word for word in begins if word.strip("[]{},"))]
 
 
 def update(page: Path) -> bool:
