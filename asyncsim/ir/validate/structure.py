@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.expr import Binary, Expr, Unary, is_lane_varying
+from asyncsim.ir.expr import Binary, Expr, Unary, Var, is_lane_varying, walk
 from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
@@ -58,6 +58,43 @@ def _expression_size(s: Schedule) -> Iterator[ScheduleError]:
                     fix="keep a part of it in k.var",
                     loc=getattr(statement, "loc", None),
                 )
+
+
+def _variables(s: Schedule) -> Iterator[ScheduleError]:
+    """A variable is known in the block that declares it, from there on, and in blocks inside."""
+    yield from _undeclared(s.body, frozenset())
+
+
+def _undeclared(body: tuple[Stmt, ...], known: frozenset[str]) -> Iterator[ScheduleError]:
+    for statement in body:
+        used = {n.name for e in _expressions(statement) for n in walk(e) if isinstance(n, Var)}
+        match statement:
+            case Set(var=var, declare=True):
+                declared = known | {var}
+            case Set(var=var):
+                declared, used = known, used | {var}
+            case _:
+                declared = known
+        for name in sorted(used - known):
+            yield ScheduleError(
+                f"variable {name!r} is used outside the loop, block or role that it belongs to",
+                fix="declare it with k.var before the block",
+                loc=statement.loc,
+            )
+        known = declared
+        match statement:
+            case For(var=var, body=inner):
+                yield from _undeclared(inner, known | {var})
+            case When(body=inner, orelse=orelse):
+                yield from _undeclared(inner, known)
+                yield from _undeclared(orelse, known)
+            case Elect(body=inner):
+                yield from _undeclared(inner, known)
+            case Specialize(roles=roles):
+                for role in roles:
+                    yield from _undeclared(role.body, known)
+            case _:
+                pass
 
 
 def _lanes_agree(s: Schedule) -> Iterator[ScheduleError]:
@@ -151,4 +188,4 @@ def _is_small(expr: Expr) -> bool:
     return False
 
 
-CHECKS = (_depth, _expression_size, _lanes_agree)
+CHECKS = (_depth, _expression_size, _variables, _lanes_agree)

@@ -1,0 +1,131 @@
+"""wgmma: exact messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from asyncsim import Rule, ScheduleBuilder, ScheduleError
+from asyncsim.ir.decl import Fragment, SmemTile
+from asyncsim.ir.dtype import DType
+from asyncsim.ir.validate import validate
+from tests.ir.wellformed import error_of, expect
+
+
+def mma(k, *, roles=(("math", 4),), a=(0, 0), b=(0, 0), n=64, dtype="bf16", swizzle=128, acc=None):
+    step = 32 // DType(dtype).bytes
+    columns = swizzle // DType(dtype).bytes or 64
+    ta = k.smem_tile("ta", (128, columns), dtype, swizzle=swizzle)
+    tb = k.smem_tile("tb", (256, columns), dtype, swizzle=swizzle)
+    d = acc(k) if acc else k.accumulator("d", n=n)
+    with k.specialize():
+        for name, warps in roles:
+            with k.role(name, warps=warps):
+                if name == "math":
+                    k.wgmma.mma(d, ta[0].box(a, (64, step)), tb[0].box(b, (n, step)))
+
+
+@pytest.mark.parametrize(
+    ("roles", "warps", "first"),
+    [
+        ((("load", 1), ("math", 4)), 4, 1),
+        ((("math", 2),), 2, 0),
+        ((("load", 4), ("math", 6)), 6, 4),
+    ],
+)
+def test_warpgroup_role_starts_at_a_multiple_of_4(roles, warps, first):
+    expect(
+        lambda k: mma(k, roles=roles),
+        f"role 'math' uses wgmma with {warps} warps from warp {first}",
+        "a warpgroup is 4 warps and starts at a multiple of 4: put it first or pad",
+    )
+
+
+def test_wgmma_outside_roles_needs_whole_warpgroups():
+    def build(k):
+        k.block(6)
+        k.wgmma.fence()
+        with k.specialize(), k.role("r", warps=1):
+            pass
+
+    expect(
+        build,
+        "wgmma by all 6 warps of the block",
+        "a warpgroup is 4 warps: give the block a multiple of 4",
+    )
+
+
+@pytest.mark.parametrize("dtype", ["i8", "u8", "f32"])
+def test_wgmma_types(dtype):
+    expect(
+        lambda k: mma(k, dtype=dtype),
+        f"wgmma of {dtype} and {dtype}",
+        "fp32 accumulators take f16, bf16 or tf32 pairs, or e4m3 and e5m2",
+    )
+
+
+@pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32", "e4m3", "e5m2"])
+def test_wgmma_types_that_exist(dtype):
+    k = ScheduleBuilder("good")
+    mma(k, dtype=dtype)
+    k.finish()
+
+
+def test_wgmma_needs_an_accumulator_fragment():
+    expect(
+        lambda k: mma(k, acc=lambda k: k.fragment("d", registers=32)),
+        "wgmma with n = 64 into fragment 'd' of 32 f32",
+        "declare it with k.accumulator(..., n=64) and pass all of it",
+    )
+
+
+def test_wgmma_operand_needs_a_swizzle():
+    expect(
+        lambda k: mma(k, swizzle=0),
+        "wgmma operand 'ta' has no swizzle",
+        "declare the tile and its map with swizzle=32, 64 or 128",
+        Rule.ALIGNMENT,
+    )
+
+
+def test_wgmma_operand_starts_at_rows_of_8_and_at_a_k_slice():
+    expect(
+        lambda k: mma(k, a=(4, 0)),
+        "wgmma operand 'ta' starts at a row that is never a multiple of 8",
+        "the swizzle pattern repeats every 8 rows: start there",
+        Rule.ALIGNMENT,
+    )
+    expect(
+        lambda k: mma(k, b=(0, 8)),
+        "wgmma operand 'tb' starts inside a k-slice of 32 bytes",
+        "start at a multiple of 16 elements",
+        Rule.ALIGNMENT,
+    )
+
+
+def test_n_of_a_hand_made_wgmma():
+    k = ScheduleBuilder("n")
+    mma(k, n=8)
+    s = k.finish()
+    (op,) = s.ops()
+    role = s.body[0].roles[0]
+    bad = replace(op, n=4, b=replace(op.b, shape=(4, 16)))
+    body = (replace(s.body[0], roles=(replace(role, body=(bad,)),)),)
+    with pytest.raises(ScheduleError) as caught:
+        validate(replace(s, body=body, _by_name={}))
+    assert caught.value.message == "wgmma with n = 4"
+
+
+def test_errors_point_at_the_declaration_or_the_op():
+    error = error_of(lambda k: k.smem_tile("t", (8, 64), "f32", swizzle=128))
+    assert error.loc.file == __file__
+    assert str(error) == (
+        "tile 't' has rows of 256 bytes under a 128-byte swizzle "
+        f"(at test_validate_wgmma.py:{error.loc.line}); make a row exactly as long as the swizzle"
+    )
+
+
+def test_declarations_keep_their_defaults():
+    assert SmemTile(name="t", shape=(4,), dtype=DType.F32).stage_stride == 128
+    assert Fragment(name="x", registers=1, dtype=DType.F32).layout.value == "per_thread"
