@@ -153,6 +153,10 @@ class Barriers:
             return False
         observed = state.generation - 1
         b.observed = max(b.observed, observed)
+        for chain in chains:
+            seen = self._layout.at(chain.clock, Section.CONTROL, b.comp) >= observed + 2
+            waits = chain.phase_waits.setdefault(b.key, deque(maxlen=16))
+            waits.append((step, seen))
         if self._counted(b):
             self._count_wait(b, chains, step, observed)
             return True

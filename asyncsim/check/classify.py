@@ -162,6 +162,8 @@ def _plain(clash: Clash, reader: Touch) -> Named:
             repair = "wait for the barrier (or group) of the copy before reading"
         if same_lane_group and writer.flight is None:
             missing, repair = "a warp barrier between them", "add k.bar.warp_sync()"
+        if clash.vacuous is not None:
+            return _vacuous(clash, clash.vacuous, reader, writer)
         message = (
             f"{op_text(reader.step.dyn)} reads {clash.name} without being ordered after "
             f"{op_text(writer.step.dyn)}"
@@ -181,6 +183,22 @@ def _plain(clash: Clash, reader: Touch) -> Named:
         missing=missing,
         repair=repair,
         culprit=reader.step,
+        reader=reader.step,
+    )
+
+
+def _vacuous(clash: Clash, wait: Step, reader: Touch, writer: Touch) -> Named:
+    return Named(
+        rule=Rule.VACUOUS_WAIT,
+        severity=Severity.ERROR,
+        message=(
+            f"{op_text(wait.dyn)} passes on a phase that was waited for before, so that "
+            f"{op_text(reader.step.dyn)} reads {clash.name} without being ordered after "
+            f"{op_text(writer.step.dyn)}"
+        ),
+        missing="a wait on the phase that the copy completes",
+        repair="carry the phase over: flip it on every wrap, and do not reset it per tile",
+        culprit=wait,
         reader=reader.step,
     )
 

@@ -8,7 +8,7 @@ that knows every op.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import assert_never
@@ -324,11 +324,11 @@ class Execution:
             case ops.MbarrierWait():
                 return self._wait
             case ops.CpAsync():
-                return self._cp_async
+                return partial(self._grouped_copy, kind=GroupKind.CP_ASYNC)
             case ops.TmaLoad():
                 return self._tma_load
             case ops.TmaStore():
-                return self._tma_store
+                return partial(self._grouped_copy, kind=GroupKind.BULK)
             case ops.CommitGroup(kind=GroupKind.WGMMA):
                 return self._wgmma_commit
             case ops.CommitGroup():
@@ -404,33 +404,44 @@ class Execution:
         return False
 
     def _touch(
-        self, step: Step, chain: Chain, clock: int, access: Access, end: int, flight: Flight | None
-    ) -> Touch:
-        """An access by one observer: checked and recorded."""
-        self._seq += 1
-        touch = Touch(step, chain.who, access, self._seq, end)
-        touch.flight = flight
+        self, step: Step, access: Access, parts: Sequence[tuple[Chain, int, Flight | None]]
+    ) -> list[Touch]:
+        """An access by each of some observers: checked, then recorded.
+
+        ``parts``: the observer, when its access ends (0: not known yet), its group's flight.
+        """
         region = access.region
+        touches: list[Touch] = []
+        clocks: list[int] = []
+        for chain, end, flight in parts:
+            self._seq += 1
+            touch = Touch(step, chain.who, access, self._seq, end)
+            touch.flight = flight
+            if flight is not None:
+                flight.touches.append(touch)
+            touches.append(touch)
+            clocks.append(chain.now(step.pos))
         if isinstance(region, SmemRegion):
-            self.shared.access(touch, clock)
+            for touch, clock in zip(touches, clocks, strict=True):
+                self.shared.check(touch, clock)
+            self.shared.record(touches)
         elif isinstance(region, GlobalBox):
             if self.bounds is not None and not isinstance(step.dyn.op, _TENSOR_MAP_OPS):
                 fault = self.bounds.check(step, access)
                 if fault is not None:
                     self.fault(fault)
             if region.tensor in self._written:
-                self.globals.access(touch, clock)
-        return touch
+                for touch, clock in zip(touches, clocks, strict=True):
+                    self.globals.access(touch, clock)
+        return touches
 
     def _plain(self, agent: Agent, step: Step) -> bool:
+        parts = [(c, self._epoch(c, step), None) for c in self._chains(agent, step)]
         for access in step.dyn.accesses:
-            region = access.region
-            if isinstance(region, RegisterRegion):
-                self.tensor.touch_registers(step, region)
-                continue
-            for chain in self._chains(agent, step):
-                clock = chain.now(step.pos)
-                self._touch(step, chain, clock, access, self._epoch(chain, step), None)
+            if isinstance(access.region, RegisterRegion):
+                self.tensor.touch_registers(step, access.region)
+            else:
+                self._touch(step, access, parts)
         return True
 
     def _epoch(self, chain: Chain, step: Step) -> int:
@@ -442,13 +453,13 @@ class Execution:
         fenced = field << self.layout.width
         return field | fenced | (fenced << self.layout.width)
 
-    def _cp_async(self, agent: Agent, step: Step) -> bool:
-        for chain in self._chains(agent, step):
-            flight = Flight(GroupKind.CP_ASYNC, (chain,), step)
-            clock = chain.now(step.pos)
-            for access in step.dyn.accesses:
-                flight.touches.append(self._touch(step, chain, clock, access, 0, flight))
-            self._queue(chain, GroupKind.CP_ASYNC).issue(flight)
+    def _grouped_copy(self, agent: Agent, step: Step, *, kind: GroupKind) -> bool:
+        """A copy that completes by groups (cp.async, bulk store)."""
+        parts = [(c, 0, Flight(kind, (c,), step)) for c in self._chains(agent, step)]
+        for access in step.dyn.accesses:
+            self._touch(step, access, parts)
+        for chain, _, flight in parts:
+            self._queue(chain, kind).issue(flight)
         return True
 
     def _tma_load(self, agent: Agent, step: Step) -> bool:
@@ -458,7 +469,8 @@ class Execution:
             self.barriers.knows_init(b, clock, step)
             if not self.layout.at(clock, Section.SHARED_FENCE, b.comp):
                 self._unfenced_init(b, chain, step)
-            touches = [self._touch(step, chain, clock, a, 0, None) for a in step.dyn.accesses]
+            parts = [(chain, 0, None)]
+            touches = [t for a in step.dyn.accesses for t in self._touch(step, a, parts)]
             self.flying.append(Landing(b, clock, step, touches))
         self.policy.issued(self)
         return True
@@ -493,15 +505,6 @@ class Execution:
                 warning=own,
             )
         )
-
-    def _tma_store(self, agent: Agent, step: Step) -> bool:
-        for chain in self._chains(agent, step):
-            flight = Flight(GroupKind.BULK, (chain,), step)
-            clock = chain.now(step.pos)
-            for access in step.dyn.accesses:
-                flight.touches.append(self._touch(step, chain, clock, access, 0, flight))
-            self._queue(chain, GroupKind.BULK).issue(flight)
-        return True
 
     def _queue(self, chain: Chain, kind: GroupKind) -> GroupQueue:
         queue = chain.queues.get(kind)
@@ -638,11 +641,10 @@ class Execution:
             self._seq += 1
             touch = Touch(step, Who.BOTH, access, self._seq)
             touch.flight = flight
-            self.shared.access(touch, clock)
+            self.shared.check(touch, clock)
             if first:
+                self.shared.record([touch])
                 flight.touches.append(touch)
-            else:
-                self.shared.drop_flying(touch)
         if first:
             group.open.append(flight)
         return True

@@ -34,7 +34,7 @@ def check_exit(execution: Execution) -> None:
                     for member in group:
                         _left(execution, member, kind)
     for warpgroup in {id(g): g for g in execution.tensor.groups.values()}.values():
-        for record in warpgroup.groups:
+        for record in warpgroup.groups.values():
             for flight in record.flights:
                 _left(execution, flight, GroupKind.WGMMA)
         for flight in warpgroup.open:

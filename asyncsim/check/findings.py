@@ -25,6 +25,7 @@ GROUP_RULES = frozenset(
     }
 )
 RACE_RULES = frozenset({Rule.READ_BEFORE_ARRIVAL, Rule.WRITE_BEFORE_RELEASE, Rule.WRITE_WRITE_RACE})
+ROOT_WAITS = frozenset({Rule.LAPPED_WAITER, Rule.VACUOUS_WAIT})
 DATA_RULES = RACE_RULES | GROUP_RULES | {Rule.WRONG_TILE, Rule.MISSING_PROXY_FENCE, Rule.PROXY_WAR}
 
 
@@ -186,7 +187,7 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
                 return True
             if rule is Rule.WRITE_WRITE_RACE and c.name in early:
                 return True
-        if rule in RACE_RULES and Rule.LAPPED_WAITER in rules:
+        if rule in RACE_RULES | {Rule.WRONG_TILE} and ROOT_WAITS & rules:
             return True
         if rule in _PHASE_CONDITIONS and GROUP_RULES & rules:
             return True

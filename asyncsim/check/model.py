@@ -10,7 +10,7 @@ from enum import Enum, IntEnum
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.op import GroupKind
 from asyncsim.rules import Rule
-from asyncsim.stream.dyn import Access, Dyn
+from asyncsim.stream.dyn import Access, BarrierKey, Dyn
 from asyncsim.stream.program import Event, WarpPlace
 from asyncsim.sync import GroupQueue, SyncFault
 
@@ -28,6 +28,7 @@ class Chain:
 
     ``lanes`` is 1 for the elected lane, 31 for the others. The others' own field of the MEMORY
     section holds what *every* one of those lanes knows of the rest: it does not advance by itself.
+    ``phase_waits``: its last waits on each mbarrier, and whether they told it nothing new.
     """
 
     __slots__ = (
@@ -36,6 +37,7 @@ class Chain:
         "initialised",
         "lanes",
         "own",
+        "phase_waits",
         "queues",
         "shift_control",
         "shift_memory",
@@ -56,6 +58,7 @@ class Chain:
             self.units |= 1 << shifts[1]
         self.queues: dict[GroupKind, GroupQueue] = {}
         self.waits: dict[GroupKind, deque[Step]] = {}  # the last group waits
+        self.phase_waits: dict[BarrierKey, deque[tuple[Step, bool]]] = {}
         self.initialised: list[int] = []  # components of the mbarriers that it initialised
 
     def now(self, pos: int) -> int:
@@ -202,7 +205,8 @@ class Clash:
     For an ``earlier`` touch of a group: whether it was ``committed`` then; whether ``later`` comes
     after that commit (``released``); ``loose`` is a wait after the commit that ``later`` comes
     after and that left the group pending. ``outdated``: the later read means what ``earlier``
-    has overwritten.
+    has overwritten. ``vacuous``: the reader's last wait on the barrier of the copy, if it passed on
+    a phase that the reader had seen before.
     """
 
     reason: Reason
@@ -213,6 +217,7 @@ class Clash:
     released: bool = False
     loose: Step | None = None
     outdated: bool = False
+    vacuous: Step | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

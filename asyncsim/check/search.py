@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from asyncsim.check.skeleton import Move, Skeleton, SkeletonOp
 
-MAX_REPLAYS = 64
+MAX_REPLAYS = 2000
 
 State = tuple[
     tuple[int, ...],  # pc of each thread

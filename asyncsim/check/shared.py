@@ -6,12 +6,12 @@ last writes and the reads since. Overlap between regions is exact, by byte, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.lanes import LaneOverlap
-from asyncsim.check.model import Clash, Reason, Touch
+from asyncsim.check.model import Clash, Reason, Step, Touch, Who
 from asyncsim.ir.op import GroupKind
 from asyncsim.memory.region import SmemRegion
 from asyncsim.stream.dyn import Proxy, Tag
@@ -50,11 +50,16 @@ class Cell:
         self.flying: list[Touch] = []  # issued, and nobody knows yet when they end
         self.write_epochs = self.epochs = 0
 
-    def clear(self) -> None:
-        if self.writes:
-            self.before = self.writes[0].access.tag
-        self.writes, self.reads = [], {}
+    def overwrite(self, y: Touch) -> None:
+        """Forget what ``y`` overwrites; the part of the same op by the other observer stays."""
+        if self.writes and not _same_step(self.writes[-1], y):
+            self.before = self.writes[-1].access.tag
+        self.writes = [x for x in self.writes if _same_step(x, y)]
+        self.reads = {}
         self.write_epochs = self.epochs = 0
+        for x in self.writes:  # disjoint fields: two observers of one warp
+            self.write_epochs |= x.end
+            self.epochs |= x.end
 
 
 class SharedMemory:
@@ -73,8 +78,8 @@ class SharedMemory:
         self._ordered = layout.guards[Section.MEMORY]
         self._fenced = self._ordered | layout.guards[Section.SHARED_FENCE]
 
-    def access(self, y: Touch, clock: int) -> None:
-        """Check a touch by an observer with this clock against the cells, and record it."""
+    def check(self, y: Touch, clock: int) -> None:
+        """Compare a touch by an observer with this clock with what has been recorded."""
         region = y.access.region
         cell = self._cells.get(id(region)) or self._new_cell(region)
         need = self._fenced if y.access.proxy is Proxy.ASYNC else self._ordered
@@ -86,15 +91,24 @@ class SharedMemory:
                 clean &= self._examine(other, y, clock)
             if other.flying:
                 clean &= self._against_flying(other, y, clock)
-        if write:
-            self._write(cell, y)
-        else:
-            if clean and y.access.tag is not None:
-                self._reads_meant(cell, y)
-            if y.end:
-                self._add_read(cell, y)
-            else:
+        if clean and not write and y.access.tag is not None:
+            self._reads_meant(cell, y)
+
+    def record(self, touches: Sequence[Touch]) -> None:
+        """Remember the touches of one access, by one observer or by both of a warp."""
+        access = touches[0].access
+        cell = self._cells[id(access.region)]
+        if access.write and (len(touches) > 1 or _is_whole(cell, touches[0])):
+            for near in cell.near:
+                if near.inside:
+                    near.cell.overwrite(touches[0])
+        for y in touches:
+            if not y.end:
                 cell.flying.append(y)
+            elif access.write:
+                self._add_write(cell, y)
+            else:
+                self._add_read(cell, y)
 
     def settle(self, y: Touch, end: int) -> None:
         """An access in flight is over after ``end``."""
@@ -104,29 +118,12 @@ class SharedMemory:
         y.end = end
         if not y.access.write:
             self._add_read(cell, y)
-        elif not cell.writes or _same_step(cell.writes[0], y) or cell.writes[0].seq < y.seq:
+        elif not any(x.seq > y.seq and not _same_step(x, y) for x in cell.writes):
             self._add_write(cell, y)
-
-    def drop_flying(self, y: Touch) -> None:
-        cell = self._cells[id(y.access.region)]
-        if y in cell.flying:
-            cell.flying.remove(y)
 
     # -- recording -----------------------------------------------------------------------------
 
-    def _write(self, cell: Cell, y: Touch) -> None:
-        for near in cell.near:
-            first = near.cell.writes[0] if near.cell.writes else None
-            if near.inside and not (first is not None and _same_step(first, y)):
-                near.cell.clear()
-        if y.end:
-            self._add_write(cell, y)
-        else:
-            cell.flying.append(y)
-
     def _add_write(self, cell: Cell, y: Touch) -> None:
-        if cell.writes and not _same_step(cell.writes[0], y):
-            cell.clear()
         cell.writes.append(y)
         cell.write_epochs = self._layout.join(cell.write_epochs, y.end)
         cell.epochs = self._layout.join(cell.epochs, y.end)
@@ -193,6 +190,7 @@ class SharedMemory:
                 committed=committed,
                 released=released,
                 loose=loose,
+                vacuous=_vacuous_wait(x, y),
                 outdated=before is not None and before == y.access.tag,
             )
         )
@@ -203,7 +201,7 @@ class SharedMemory:
         if len(writers) == 1 and writers[0].covers:
             self._compare(writers[0].cell.writes, y)
             return
-        writers.sort(key=lambda near: -near.cell.writes[0].seq)
+        writers.sort(key=lambda near: -near.cell.writes[-1].seq)
         rest = cell.region.mask
         for near in writers:
             if rest & near.bits:
@@ -234,9 +232,29 @@ class SharedMemory:
         return cell
 
 
+def _vacuous_wait(x: Touch, y: Touch) -> Step | None:
+    """The wait before a read that was to wait for the copy, and passed on an older phase."""
+    reader, copy = (y, x) if x.access.write else (x, y)
+    barrier = copy.step.dyn.barrier
+    if barrier is None or reader.access.write:
+        return None
+    for chain in reader.step.warp.chains(reader.who):
+        for wait, nothing_new in reversed(chain.phase_waits.get(barrier, ())):
+            if wait.pos < reader.step.pos:
+                return wait if nothing_new else None
+    return None
+
+
 def same_data(brought: Tag | None, meant: Tag | None) -> bool:
     """Whether a write's data may be what a read means; data computed in place may be anything."""
     return brought is None or meant is None or brought == meant
+
+
+def _is_whole(cell: Cell, y: Touch) -> bool:
+    """Whether this observer's write completes the op's write: nobody else's part is missing."""
+    if not y.access.lanes or y.who is Who.BOTH:
+        return True
+    return any(_same_step(x, y) and x.who is not y.who for x in (*cell.writes, *cell.flying))
 
 
 def _same_step(x: Touch, y: Touch) -> bool:

@@ -15,12 +15,13 @@ from asyncsim.rules import Rule
 class Group:
     """A committed group: what its four warps did before committing, and how many have."""
 
-    __slots__ = ("clock", "commits", "flights")
+    __slots__ = ("clock", "commits", "flights", "waited")
 
     def __init__(self, flights: list[Flight]) -> None:
         self.clock = 0
         self.commits: dict[int, int] = {}  # warp: position of its commit
         self.flights = flights
+        self.waited = 0
         for flight in flights:
             flight.commits = self.commits
 
@@ -33,9 +34,9 @@ class Warpgroup:
     def __init__(self, comp: int, warps: int) -> None:
         self.comp = comp
         self.warps = warps
-        self.sequence: list[int] = []  # op ids, in the order of the first warp to get there
+        self.sequence: dict[int, tuple[int, int]] = {}  # index: op id, warps still to come
         self.open: list[Flight] = []
-        self.groups: list[Group] = []
+        self.groups: dict[int, Group] = {}  # those that some warp has not waited for
         self.waiters: list[Agent] = []
 
 
@@ -73,10 +74,15 @@ class TensorCores:
         """A warp reaches its next collective op; True for the first of the four."""
         mine = self.registers[step.warp.index]
         i, mine.position = mine.position, mine.position + 1
-        if i == len(group.sequence):
-            group.sequence.append(step.dyn.op.id)
+        known = group.sequence.get(i)
+        if known is None:
+            group.sequence[i] = step.dyn.op.id, group.warps - 1
             return True
-        if group.sequence[i] != step.dyn.op.id:
+        if known[1] == 1:
+            del group.sequence[i]
+        else:
+            group.sequence[i] = known[0], known[1] - 1
+        if known[0] != step.dyn.op.id:
             message = (
                 f"warp {step.warp.index} executes another wgmma instruction than the first warp "
                 "of its warpgroup"
@@ -117,8 +123,8 @@ class TensorCores:
     def commit(self, group: Warpgroup, step: Step, clock: int) -> None:
         mine = self.registers[step.warp.index]
         j, mine.commits = mine.commits, mine.commits + 1
-        if j == len(group.groups):
-            group.groups.append(Group(group.open))
+        if j not in group.groups:
+            group.groups[j] = Group(group.open)
             end = (j + 1) << self._layout.shift(Section.MEMORY, group.comp)
             for flight in group.open:
                 flight.commit = step
@@ -144,9 +150,12 @@ class TensorCores:
         if len(last.commits) < group.warps:
             group.waiters.append(agent)
             return None
-        for record in group.groups[mine.retired : covered]:
-            for flight in record.flights:
+        for j in range(mine.retired, covered):
+            for flight in group.groups[j].flights:
                 flight.retired = flight.retired or step
+            group.groups[j].waited += 1
+            if group.groups[j].waited == group.warps:
+                del group.groups[j]
         mine.retired = covered
         mine.waits.append(step)
         del mine.waits[:-8]

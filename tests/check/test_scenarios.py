@@ -1,0 +1,113 @@
+"""The built-in scenarios: each twin is named by its rule, each clean form is silent."""
+
+from __future__ import annotations
+
+import pytest
+
+from asyncsim.check import check
+from asyncsim.ir.validate import MAX_SMEM_BYTES
+from asyncsim.predict.result import Verdict
+from asyncsim.rules import Severity
+from asyncsim.scenario import Scenario
+from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.tma_ring import tma_ring
+from asyncsim.scenarios.ws_gemm import ws_gemm
+
+SCENARIOS = (tma_ring, ws_gemm, cp_async_multistage)
+SMALL = {"ws_gemm": {"m": 256, "n": 256, "k": 1024}}
+
+TWINS = [(s, t.name) for s in SCENARIOS for t in s.twins]
+
+
+def trips(stages: int) -> list[int]:
+    """Trip counts around the number of stages."""
+    return sorted({0, 1, 2, 3, stages - 1, stages, stages + 1, 2 * stages, 17})
+
+
+def assert_silent(scenario: Scenario, params: dict[str, int]) -> None:
+    result = check(scenario.build(params))
+    assert (result.verdict, result.findings, result.certified, result.note) == (
+        Verdict.CLEAN,
+        (),
+        True,
+        "",
+    ), (params, [f.message for f in result.findings])
+
+
+def test_at_least_twelve_twins() -> None:
+    assert len(TWINS) >= 12
+
+
+@pytest.mark.parametrize(("scenario", "name"), TWINS, ids=[f"{s.name}-{n}" for s, n in TWINS])
+def test_twin_is_named_by_its_rule_alone(scenario: Scenario, name: str) -> None:
+    twin = scenario.twin(name)
+    result = check(scenario.build(SMALL.get(scenario.name, {}), name))
+    assert [(f.rule, f.severity) for f in result.findings] == [(twin.rule, twin.severity)]
+    error = twin.severity is Severity.ERROR
+    assert result.verdict is (Verdict.FINDINGS if error else Verdict.CLEAN)
+    assert result.under(strict=True) is Verdict.FINDINGS
+    finding = result.findings[0]
+    assert finding.message and finding.repair and finding.where
+    assert finding.where[-1].loc is not None
+    assert finding.where[-1].loc.file.endswith(f"{scenario.name}.py")
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
+def test_default_is_clean(scenario: Scenario) -> None:
+    assert_silent(scenario, SMALL.get(scenario.name, {}))
+
+
+@pytest.mark.parametrize("stages", range(1, 9))
+def test_tma_ring_is_silent(stages: int) -> None:
+    sizes = (16, 1024, 16384, 65536)
+    for i, tiles in enumerate(trips(stages)):
+        tile_bytes = sizes[(stages + i) % len(sizes)]
+        if tile_bytes * stages + 1024 > MAX_SMEM_BYTES:
+            tile_bytes = 1024
+        consumers = 1 + (i + stages) % 4
+        params = {"stages": stages, "tiles": tiles, "consumers": consumers}
+        assert_silent(tma_ring, {**params, "tile_bytes": tile_bytes})
+
+
+@pytest.mark.parametrize("stages", range(2, 9))
+def test_cp_async_multistage_is_silent(stages: int) -> None:
+    for tiles in trips(stages):
+        tile_bytes = 8192 if tiles % 2 else 2048
+        assert_silent(
+            cp_async_multistage, {"stages": stages, "tiles": tiles, "tile_bytes": tile_bytes}
+        )
+
+
+SHAPES = ((64, 8, 64), (64, 256, 16), (128, 64, 32), (128, 128, 64))
+
+
+@pytest.mark.parametrize("stages", range(1, 7))
+def test_ws_gemm_is_silent(stages: int) -> None:
+    for i, steps in enumerate(t for t in trips(stages) if t > 0):
+        block_m, block_n, block_k = SHAPES[(i + stages) % len(SHAPES)]
+        params = {"block_m": block_m, "block_n": block_n, "block_k": block_k, "stages": stages}
+        sizes = {"m": 2 * block_m, "n": 2 * block_n, "k": steps * block_k}
+        assert_silent(ws_gemm, {**params, **sizes, "lag": int(stages > 1 and i % 2 == 0)})
+
+
+@pytest.mark.parametrize("stages", range(2, 6))
+@pytest.mark.parametrize("tiles", [1, 2, 5, 9])
+def test_commit_only_when_copied_is_clean_for_two_stages_only(stages: int, tiles: int) -> None:
+    """The document's table: wrong for S >= 3 and any tile, right for S = 2 (it waits for all)."""
+    result = check(
+        cp_async_multistage.build({"stages": stages, "tiles": tiles}, "commit_if_copied")
+    )
+    expected = [] if stages == 2 else ["WAIT_GROUP_TOO_LOOSE"]
+    assert [f.rule.name for f in result.findings] == expected
+
+
+@pytest.mark.parametrize("tiles", [0, 1, 2, 3, 9])
+def test_prologue_overruns_only_if_there_are_fewer_tiles_than_stages_ahead(tiles: int) -> None:
+    result = check(cp_async_multistage.build({"stages": 4, "tiles": tiles}, "prologue_overrun"))
+    expected = ["OUT_OF_BOUNDS"] if tiles < 3 else []
+    assert [f.rule.name for f in result.findings] == expected
+
+
+def test_refill_of_the_same_stage_is_right_with_a_second_barrier() -> None:
+    result = check(cp_async_multistage.build({"stages": 4}, "refill_same_stage"))
+    assert [f.rule.name for f in result.findings] == ["WRITE_BEFORE_RELEASE"]
