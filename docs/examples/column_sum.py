@@ -54,7 +54,7 @@ def column_sum(
 ) -> Schedule:
     k = ScheduleBuilder("column_sum")
     n = k.arg("tiles", tiles)
-    matrix = k.global_tensor("matrix", (ctas * tiles * rows, 32), "f32")
+    matrix = k.global_tensor("matrix", (max(1, ctas * tiles) * rows, 32), "f32")
     result = k.global_tensor("result", (ctas, 32), "f32", output=True)
     matrix_map = k.tensor_map("matrix_map", matrix, box=(rows, 32))
     ring = k.smem_tile("ring", (rows, 32), "f32", stages=stages)

@@ -45,6 +45,7 @@ HANG = Diagnosis(
     parity=0,
     index=5,
     state=0,
+    generation=1,
     where="tma_ring.py:119",
 )
 
