@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never, cast
 
 from asyncsim.evaluate.copy_ops import copy_step
@@ -12,7 +13,8 @@ from asyncsim.evaluate.operands import Operands
 from asyncsim.evaluate.sync_ops import Step, mbarrier_step, sync_step
 from asyncsim.evaluate.tensor_ops import tensor_step
 from asyncsim.ir.op import CopyOp, MbarrierOp, MemoryOp, Op, OpBase, SyncOp, TensorOp
-from asyncsim.stream.operands import Values
+from asyncsim.stream.alignment import alignment_check
+from asyncsim.stream.operands import Evaluator, Values
 from asyncsim.sync import SyncFault
 
 
@@ -29,6 +31,10 @@ class Binder:
         if step is None:
             use = Operands(op, warp_in_role)
             step = _located(op, _step(cast(Op, op), use, self._warp, self._cta))
+            schedule, first = self._cta.schedule, 32 * warp_in_role
+            check = alignment_check(op, schedule, Evaluator(op), first)
+            if check is not None:
+                step = _checked(check, step)
             self._steps[op.id] = step
         return step
 
@@ -45,6 +51,14 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
     if isinstance(op, MemoryOp):
         return memory_step(op, use, warp, cta)
     assert_never(op)
+
+
+def _checked(check: Callable[[Values], None], step: Step) -> Step:
+    def run(values: Values) -> Blocked | None:
+        check(values)
+        return step(values)
+
+    return run
 
 
 def _located(op: OpBase, step: Step) -> Step:

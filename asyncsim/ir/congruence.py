@@ -35,6 +35,10 @@ class Congruence:
         """No value of the expression is a multiple of ``n``."""
         return self.remainder % gcd(self.modulus, n) != 0
 
+    def always_multiple_of(self, n: int) -> bool:
+        """Every value of the expression is a multiple of ``n``."""
+        return self.modulus % n == 0 and self.remainder % n == 0
+
 
 ANYTHING = Congruence(1, 0)
 

@@ -24,6 +24,7 @@ from asyncsim.memory.region import (
     tile_region,
 )
 from asyncsim.rules import Rule
+from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
 from asyncsim.stream.operands import Evaluator, Values, constant
 
@@ -56,6 +57,7 @@ class Resolver:
         if evaluator is None:
             evaluator = self._shared.evaluators[op.id] = Evaluator(op)
         build = self._builder(op, evaluator)  # type: ignore[arg-type]
+        check = alignment_check(op, self._schedule, evaluator, 32 * warp_in_role)
         table: dict[Values, Dyn] = {}
         look_up = table.get
 
@@ -64,6 +66,8 @@ class Resolver:
             if dyn is None:
                 if len(table) >= _TABLE_LIMIT:
                     table.clear()
+                if check is not None:
+                    check(values)
                 dyn = table[values] = build(values)
             return dyn
 

@@ -154,19 +154,19 @@ def test_cp_async_boxes_are_one_run():
     )
 
 
-FIX = "start at a multiple of the size, or copy fewer bytes"
+FIX = "the instruction needs it: move the start, or lay the data out so"
 
 
 def test_cp_async_addresses_that_are_never_aligned():
     expect(
         lambda k: cp_async(k, dst=(k.lane, 2)),
-        "cp.async of 16 bytes: the address in 'tile' is never a multiple of 16",
+        "CpAsync: the start in 'tile' is never a multiple of 16 bytes",
         FIX,
         Rule.ALIGNMENT,
     )
     expect(
         lambda k: cp_async(k, src=(k.lane * 4, 4 * k.block_idx % 8 + 1), odd=True),
-        "cp.async of 16 bytes: the address in 'source' is never a multiple of 16",
+        "CpAsync: the start in 'source' is never a multiple of 16 bytes",
         FIX,
         Rule.ALIGNMENT,
     )

@@ -113,8 +113,8 @@ def test_box_is_written_without_gaps():
 def test_box_starts_where_the_swizzle_does():
     expect(
         lambda k: load(k, tile=(16, 32), at=(4, 0), swizzle=128, map_swizzle=128),
-        "a tensor copy at an address in tile 's' that is never a multiple of 1024 bytes",
-        "start at a row whose offset is a multiple of 1024 bytes",
+        "TmaLoad: the start in 's' is never a multiple of 1024 bytes",
+        "the instruction needs it: move the start, or lay the data out so",
         Rule.ALIGNMENT,
     )
     k = ScheduleBuilder("good")

@@ -92,14 +92,14 @@ def test_wgmma_operand_needs_a_swizzle():
 def test_wgmma_operand_starts_at_rows_of_8_and_at_a_k_slice():
     expect(
         lambda k: mma(k, a=(4, 0)),
-        "wgmma operand 'ta' starts at a row that is never a multiple of 8",
-        "the swizzle pattern repeats every 8 rows: start there",
+        "WgmmaMmaAsync: the start in 'ta' is never a multiple of 8 rows",
+        "the instruction needs it: move the start, or lay the data out so",
         Rule.ALIGNMENT,
     )
     expect(
         lambda k: mma(k, b=(0, 8)),
-        "wgmma operand 'tb' starts inside a k-slice of 32 bytes",
-        "start at a multiple of 16 elements",
+        "WgmmaMmaAsync: the start in 'tb' is never a multiple of 32 bytes",
+        "the instruction needs it: move the start, or lay the data out so",
         Rule.ALIGNMENT,
     )
 

@@ -10,7 +10,17 @@ from collections.abc import Callable, Iterator
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
-from asyncsim.ir.validate import arch, barriers, copies, launch, memory, structure, tma, wgmma
+from asyncsim.ir.validate import (
+    alignment,
+    arch,
+    barriers,
+    copies,
+    launch,
+    memory,
+    structure,
+    tma,
+    wgmma,
+)
 from asyncsim.ir.validate.launch import MAX_SMEM_BYTES
 
 Check = Callable[[Schedule], Iterator[ScheduleError]]
@@ -24,6 +34,7 @@ CHECKS: tuple[Check, ...] = (
     *copies.CHECKS,
     *tma.CHECKS,
     *wgmma.CHECKS,
+    *alignment.CHECKS,
 )
 
 

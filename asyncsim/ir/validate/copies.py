@@ -1,4 +1,4 @@
-"""cp.async: sizes, types, contiguity, alignment."""
+"""cp.async: sizes, types, contiguity; groups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Const
 from asyncsim.ir.op import GroupKind, WaitGroup
 from asyncsim.ir.schedule import Schedule
-from asyncsim.ir.validate.views import global_address, is_contiguous, smem_address
+from asyncsim.ir.validate.views import is_contiguous
 from asyncsim.rules import Rule
 
 
@@ -44,32 +44,21 @@ def _sizes(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
-def _addresses(s: Schedule) -> Iterator[ScheduleError]:
-    """Source and destination are one run each, aligned to the size (PTX ISA, cp.async)."""
+def _contiguous(s: Schedule) -> Iterator[ScheduleError]:
+    """Source and destination are one run each."""
     for op in s.ops():
         if not isinstance(op, ops.CpAsync):
             continue
         tile, tensor = s.tile(op.dst.tile), s.tensor(op.src.tensor)
-        for name, address, contiguous in (
-            (tile.name, smem_address(op.dst, tile), is_contiguous(op.dst.shape, tile.shape)),
-            (
-                tensor.name,
-                global_address(op.src, tensor),
-                is_contiguous(op.src.shape, tensor.shape) and tensor.strides[-1] == 1,
-            ),
+        dense = tensor.strides[-1] == 1 and is_contiguous(op.src.shape, tensor.shape)
+        for name, fits in (
+            (tile.name, is_contiguous(op.dst.shape, tile.shape)),
+            (tensor.name, dense),
         ):
-            if not contiguous:
+            if not fits:
                 yield ScheduleError(
                     f"cp.async: the box in {name!r} is not one run of bytes",
                     fix="copy along the innermost dimension",
-                    loc=op.loc,
-                    rule=Rule.ALIGNMENT,
-                )
-            elif address.never_multiple_of(op.bytes):
-                yield ScheduleError(
-                    f"cp.async of {op.bytes} bytes: the address in {name!r} is never a multiple "
-                    f"of {op.bytes}",
-                    fix="start at a multiple of the size, or copy fewer bytes",
                     loc=op.loc,
                     rule=Rule.ALIGNMENT,
                 )
@@ -85,4 +74,4 @@ def _group_reads(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
-CHECKS = (_sizes, _addresses, _group_reads)
+CHECKS = (_sizes, _contiguous, _group_reads)

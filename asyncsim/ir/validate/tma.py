@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import GlobalTensor, OobFill, SmemTile, Swizzle, TensorMap
+from asyncsim.ir.decl import GlobalTensor, OobFill, Swizzle, TensorMap
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import SmemView
 from asyncsim.ir.schedule import Schedule
-from asyncsim.ir.validate.views import is_contiguous, smem_address
-from asyncsim.memory.swizzle import REPEAT_BYTES
+from asyncsim.ir.validate.views import is_contiguous
 from asyncsim.rules import Rule
 
 MAX_RANK = 5
@@ -19,7 +18,6 @@ MAX_BOX = 256
 MAX_EXTENT = 1 << 32
 MAX_STRIDE_BYTES = 1 << 40
 MAX_ELEMENT_STRIDE = 8
-DESTINATION_ALIGN = 128
 _INTEGERS = frozenset({DType.I8, DType.U8, DType.I32, DType.U32})
 
 
@@ -89,7 +87,7 @@ def _operands(s: Schedule) -> Iterator[ScheduleError]:
 
 
 def _shared_boxes(s: Schedule) -> Iterator[ScheduleError]:
-    """The box is dense in shared memory and starts where the swizzle pattern does."""
+    """The box is dense in shared memory."""
     for op, view in _copies(s):
         tile = s.tile(view.tile)
         if len(view.shape) != len(tile.shape) or not is_contiguous(view.shape, tile.shape):
@@ -100,20 +98,6 @@ def _shared_boxes(s: Schedule) -> Iterator[ScheduleError]:
                 loc=op.loc,
                 rule=Rule.TENSOR_MAP,
             )
-            continue
-        align = _required_alignment(tile)
-        if smem_address(view, tile).never_multiple_of(align):
-            yield ScheduleError(
-                f"a tensor copy at an address in tile {tile.name!r} that is never a multiple of "
-                f"{align} bytes",
-                fix=f"start at a row whose offset is a multiple of {align} bytes",
-                loc=op.loc,
-                rule=Rule.ALIGNMENT,
-            )
-
-
-def _required_alignment(tile: SmemTile) -> int:
-    return max(DESTINATION_ALIGN, REPEAT_BYTES[tile.swizzle])
 
 
 def _copies(s: Schedule) -> Iterator[tuple[ops.TmaLoad | ops.TmaStore, SmemView]]:

@@ -6,16 +6,14 @@ from collections.abc import Iterator
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
+from asyncsim.ir.alignment import MMA_K_BYTES
 from asyncsim.ir.decl import FragmentLayout, Swizzle
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Specialize
-from asyncsim.ir.validate.views import byte_address
 from asyncsim.rules import Rule
 
-K_BYTES = 32  # the depth of one wgmma
-GROUP_ROWS = 8  # rows of one repeat of the operand's layout
 _FLOAT8 = frozenset({DType.E4M3, DType.E5M2})
 _OPERANDS = frozenset({DType.F16, DType.BF16, DType.TF32}) | _FLOAT8
 
@@ -57,7 +55,7 @@ def _shapes(s: Schedule) -> Iterator[ScheduleError]:
             yield ScheduleError(
                 f"wgmma with n = {op.n}", fix="n is a multiple of 8 from 8 to 256", loc=op.loc
             )
-        k = K_BYTES // a.bytes
+        k = MMA_K_BYTES // a.bytes
         if (op.a.shape, op.b.shape, op.k) != ((64, k), (op.n, k), k):
             yield ScheduleError(
                 f"wgmma m64n{op.n}k{op.k} of a {op.a.shape} and b {op.b.shape}",
@@ -84,23 +82,6 @@ def _descriptors(s: Schedule) -> Iterator[ScheduleError]:
                 yield ScheduleError(
                     f"wgmma operand {view.tile!r} has no swizzle",
                     fix="declare the tile and its map with swizzle=32, 64 or 128",
-                    loc=op.loc,
-                    rule=Rule.ALIGNMENT,
-                )
-                continue
-            row, column = view.start
-            if byte_address((row,), (1,), 1).never_multiple_of(GROUP_ROWS):
-                yield ScheduleError(
-                    f"wgmma operand {view.tile!r} starts at a row that is never a multiple of "
-                    f"{GROUP_ROWS}",
-                    fix="the swizzle pattern repeats every 8 rows: start there",
-                    loc=op.loc,
-                    rule=Rule.ALIGNMENT,
-                )
-            if byte_address((column,), (1,), tile.dtype.bytes).never_multiple_of(K_BYTES):
-                yield ScheduleError(
-                    f"wgmma operand {view.tile!r} starts inside a k-slice of {K_BYTES} bytes",
-                    fix=f"start at a multiple of {K_BYTES // tile.dtype.bytes} elements",
                     loc=op.loc,
                     rule=Rule.ALIGNMENT,
                 )

@@ -1,0 +1,68 @@
+"""Which addresses an op needs aligned, for the static rules and for the op streams.
+
+An address is in bytes from the start of a stage or tensor, whose own alignment is checked or given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from asyncsim.ir import op as ops
+from asyncsim.ir.congruence import Congruence, congruence
+from asyncsim.ir.decl import SmemTile
+from asyncsim.ir.expr import Expr
+from asyncsim.ir.op import OpBase, SmemView
+from asyncsim.ir.schedule import Schedule
+from asyncsim.memory.swizzle import REPEAT_BYTES
+
+TMA_ALIGN = 128  # shared-memory side of a tensor copy
+MMA_ROWS = 8  # rows of one repeat of a wgmma operand's layout
+MMA_K_BYTES = 32  # the depth of one wgmma
+
+
+@dataclass(frozen=True, slots=True)
+class AlignedAddress:
+    """``sum(start * strides)`` must be a multiple of ``align``; strides in bytes, or in rows."""
+
+    name: str
+    start: tuple[Expr, ...]
+    strides: tuple[int, ...]
+    align: int
+    unit: str = "bytes"
+
+    @property
+    def known(self) -> Congruence:
+        """What the text of the schedule says of the address."""
+        address = Congruence(0, 0)
+        for first, stride in zip(self.start, self.strides, strict=True):
+            address = address + congruence(first) * Congruence(0, stride)
+        return address
+
+
+def aligned_addresses(op: OpBase, s: Schedule) -> Iterator[AlignedAddress]:
+    """What the instruction demands (PTX ISA: cp.async, tensor copies, wgmma descriptors)."""
+    match op:
+        case ops.TmaLoad(dst=view) | ops.TmaStore(src=view):
+            tile = s.tile(view.tile)
+            yield _in_tile(view, tile, max(TMA_ALIGN, REPEAT_BYTES[tile.swizzle]))
+        case ops.CpAsync(dst=view, src=box, bytes=size):
+            yield _in_tile(view, s.tile(view.tile), size)
+            tensor = s.tensor(box.tensor)
+            strides = tuple(stride * tensor.dtype.bytes for stride in tensor.strides)
+            yield AlignedAddress(tensor.name, box.start, strides, size)
+        case ops.WgmmaMmaAsync(a=a, b=b):
+            for view in (a, b):
+                row, column = view.start
+                size = s.tile(view.tile).dtype.bytes
+                yield AlignedAddress(view.tile, (row,), (1,), MMA_ROWS, "rows")
+                yield AlignedAddress(view.tile, (column,), (size,), MMA_K_BYTES)
+        case _:
+            return
+
+
+def _in_tile(view: SmemView, tile: SmemTile, align: int) -> AlignedAddress:
+    strides = [tile.dtype.bytes]
+    for extent in reversed(tile.shape[1:]):
+        strides.append(strides[-1] * extent)
+    return AlignedAddress(tile.name, view.start, tuple(reversed(strides)), align)
