@@ -26,6 +26,7 @@ class Barrier:
 
     __slots__ = (
         "comp",
+        "completed_by",
         "counted",
         "counted_epochs",
         "expected",
@@ -62,6 +63,7 @@ class Barrier:
         self.waits: list[tuple[Chain, Step]] = []
         self.waiters: list[Agent] = []
         self.history: deque[tuple[int, bool]] = deque(maxlen=HISTORY)
+        self.completed_by: deque[Step] = deque(maxlen=3)  # the op that completed each last phase
         self.observed = -1  # the latest generation that a wait has observed
         self.last_landing: tuple[int, Step] | None = None
         self.last_arrivals: dict[int, int] = {}  # warp: the generation of its last arrival
@@ -287,7 +289,9 @@ class Barriers:
         if known == 0:
             self._breach(self._make(b, Condition.F, b.state.generation, step, b.init))
             return
-        last = b.waits[-1][1] if b.waits and condition is not Condition.D else None
+        last = b.waits[-1][1] if b.waits else None
+        if condition is Condition.D:  # the phase before the one that the wait observed
+            last = b.completed_by[-2] if len(b.completed_by) > 1 else None
         self._breach(self._make(b, condition, b.state.generation - 1, step, last))
 
     def _completed(self, b: Barrier, step: Step) -> None:
@@ -296,6 +300,7 @@ class Barriers:
             self._lapped(b, generation, step)
         if b.uncounted_expects and premature(b.counted, self._covers_control):
             self._breach(self._make(b, Condition.E, generation, step, b.counted[0].step))
+        b.completed_by.append(step)
         known = self._known(b, generation + 2)
         before = b.released if self._chain_phases else 0
         b.released = self._layout.join(self._layout.join(b.gather, known), before)

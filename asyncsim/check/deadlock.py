@@ -24,6 +24,7 @@ class Hang:
     steps: tuple[Step, ...]
     detail: tuple[str, ...]
     name: str
+    condition: str = ""
 
 
 def explain_hang(execution: Execution) -> Hang:
@@ -32,7 +33,7 @@ def explain_hang(execution: Execution) -> Hang:
     futures = {id(a): _future(a) for a in blocked}
     edges = {id(a): _needs(execution, a, blocked, futures) for a in blocked}
     starved = [a for a in blocked if not edges[id(a)]]
-    starved.sort(key=lambda a: not _short_of_bytes(execution, a))
+    starved.sort(key=lambda a: (not _short_of_bytes(execution, a), not _lapped(execution, a)))
     root = starved[0] if starved else blocked[0]
     rule, why = _cause(execution, root) if starved else (Rule.DEADLOCK, "")
     others = [a for a in blocked if a is not root]
@@ -116,6 +117,12 @@ def _short_of_bytes(execution: Execution, agent: Agent) -> bool:
     return b is not None and b.state.tx != 0 and b.state.pending == 0
 
 
+def _lapped(execution: Execution, agent: Agent) -> bool:
+    """The phase that it waited for completed, and the next one too before it looked again."""
+    b = _barrier(execution, agent)
+    return b is not None and agent.since is not None and b.state.generation >= agent.since + 2
+
+
 def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
     b = _barrier(execution, root)
     if b is None:
@@ -127,6 +134,12 @@ def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
         return Rule.TX_BYTES_MISMATCH, (
             f"{uneven_bytes(b)}: phase {state.generation} never completes, and "
             f"{who_text(_step(root))} waits for ever"
+        )
+    if _lapped(execution, root):
+        assert root.since is not None
+        return Rule.LAPPED_WAITER, (
+            f"{who_text(_step(root))} waits for phase {root.since} of {key}; it completed, and so "
+            f"did phase {root.since + 1} before the wait was tested again: the parity is the same"
         )
     if state.pending < state.count:
         return Rule.ARRIVAL_SHORTFALL, (

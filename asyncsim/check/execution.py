@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import assert_never
+from typing import assert_never, get_args
 
 from asyncsim.check.barriers import Barrier, Barriers
 from asyncsim.check.clock import FIELD_BITS, ClockLayout, Section
@@ -39,6 +39,7 @@ from asyncsim.check.policy import Policy
 from asyncsim.check.reads import stale_message
 from asyncsim.check.shared import SharedMemory
 from asyncsim.check.tensor import TensorCores, Warpgroup, WarpRegisters
+from asyncsim.check.witness import KEPT
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
@@ -52,9 +53,6 @@ from asyncsim.sync import GroupQueue, SyncFault
 
 Handler = Callable[[Agent, Step], bool]
 """Execute an op; False if it blocks (it is called again later)."""
-
-Observer = Callable[[Step, bool], None]
-"""Called with each executed step, and (True) with each copy that lands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +70,8 @@ class Execution:
 
     ``events`` are the streams of the warps. ``chain_phases``: a wait also acquires what earlier
     phases of its barrier have released, as any single execution does; off for the certificate,
-    which speaks for all executions. ``observe`` is called after each step. ``bounds`` checks the
-    plain global accesses. ``counting``: the barriers that are decided by counting.
+    which speaks for all executions. ``bounds`` checks the plain global accesses.
+    ``counting``: the barriers that are decided by counting.
     """
 
     def __init__(
@@ -84,12 +82,11 @@ class Execution:
         policy: Policy,
         *,
         chain_phases: bool = False,
-        observe: Observer | None = None,
         bounds: Bounds | None = None,
         counting: Counting | None = None,
     ) -> None:
         self.bounds = bounds
-        self.schedule, self.policy, self._observe = schedule, policy, observe
+        self.schedule, self.policy = schedule, policy
         self.report = Report()
         used = sorted(
             {o.barrier for o in schedule.ops() if isinstance(o, ops.BarSync | ops.BarArrive)}
@@ -125,7 +122,8 @@ class Execution:
         self.agents = [Agent(w, Who.BOTH, 0) for w in self.warps]
         self.ready: deque[Agent] = deque()
         self.flying: deque[Landing] = deque()  # copies that have not landed
-        self._handlers: dict[int, Handler] = {}
+        self._handlers: dict[int, tuple[Handler, bool]] = {}
+        self.recent: deque[tuple[Step, bool]] = deque(maxlen=KEPT)
         self._seq = 0
         self._written = {
             o.dst.tensor for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)
@@ -179,9 +177,11 @@ class Execution:
                 agent.done = True
                 return
         step = Step(agent.warp, agent.who, agent.pos, event)
-        handler = self._handlers.get(event[0].op.id)
-        if handler is None:
-            handler = self._handlers[event[0].op.id] = self._bind(event[0].op)
+        bound = self._handlers.get(event[0].op.id)
+        if bound is None:
+            op = event[0].op
+            bound = self._handlers[op.id] = self._bind(op), not isinstance(op, _LOCAL)
+        handler, logged = bound
         try:
             passed = handler(agent, step)
         except SyncFault as cause:
@@ -194,12 +194,12 @@ class Execution:
         if not passed:
             agent.blocked = True
             return
-        agent.current, agent.token = None, None
+        agent.current = agent.token = agent.since = None
         agent.pos += 1
         self.report.steps += 1
         self.ready.append(agent)
-        if self._observe is not None:
-            self._observe(step, False)
+        if logged:
+            self.recent.append((step, False))
 
     def _fetch(self, agent: Agent) -> Event | None:
         """The agent's next event; the other lanes skip what only the elected lane executes."""
@@ -277,7 +277,9 @@ class Execution:
 
     def fault(self, fault: Fault) -> None:
         op = fault.step.dyn.op.id if fault.step else -1
-        self.report.faults.setdefault((fault.rule, op, fault.name), fault)
+        key = fault.rule, op, fault.name
+        if key not in self.report.faults:
+            self.report.faults[key] = replace(fault, recent=tuple(self.recent))
 
     def breach(self, breach: Breach) -> None:
         key = (breach.condition, breach.array, breach.step.dyn.op.id)
@@ -296,7 +298,7 @@ class Execution:
         )
         known = self.report.clashes.get(key)
         if known is None or (own and known.earlier.step.warp is not known.later.step.warp):
-            self.report.clashes[key] = clash
+            self.report.clashes[key] = replace(clash, recent=tuple(self.recent))
 
     def _stale(self, reader: Touch, writer: Touch | None) -> None:
         region = reader.access.region
@@ -401,6 +403,8 @@ class Execution:
         if self.barriers.wait(b, self._chains(agent, step), step, parity):
             return True
         b.waiters.append(agent)
+        if agent.since is None:
+            agent.since = b.state.generation
         return False
 
     def _touch(
@@ -472,6 +476,7 @@ class Execution:
             parts = [(chain, 0, None)]
             touches = [t for a in step.dyn.accesses for t in self._touch(step, a, parts)]
             self.flying.append(Landing(b, clock, step, touches))
+        self.recent.append((step, False))
         self.policy.issued(self)
         return True
 
@@ -488,8 +493,7 @@ class Execution:
             if isinstance(touch.access.region, SmemRegion):
                 self.shared.settle(touch, end)
             touch.end = end
-        if self._observe is not None:
-            self._observe(copy.step, True)
+        self.recent.append((copy.step, True))
 
     def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
         own = b.comp in chain.initialised
@@ -675,6 +679,13 @@ class Execution:
         return True
 
 
+_LOCAL = (
+    *get_args(ops.MemoryOp),
+    *get_args(ops.TensorOp),
+    ops.CpAsync,
+    ops.TmaLoad,
+    ops.BarWarpSync,
+)
 _TENSOR_MAP_OPS = (ops.TmaLoad, ops.TmaStore)
 _FENCED = (
     (Section.SHARED_FENCE, (FenceSpace.SHARED, FenceSpace.ALL)),

@@ -6,10 +6,11 @@ from dataclasses import dataclass, replace
 
 from asyncsim.check.classify import Named, name_clash
 from asyncsim.check.deadlock import Hang, explain_hang
-from asyncsim.check.describe import loc_of, op_text, step_line, step_place, who_text
+from asyncsim.check.describe import loc_of, op_text, step_place, who_text
 from asyncsim.check.execution import Execution
-from asyncsim.check.model import Breach, Clash, Condition, End, Fault, Reason, Report, Step
+from asyncsim.check.model import Breach, Clash, Condition, End, Fault, Reason, Report
 from asyncsim.check.repairs import fault_advice
+from asyncsim.check.witness import Recent, lines
 from asyncsim.errors import SourceLoc
 from asyncsim.ir.op import BarSync
 from asyncsim.rules import Finding, Rule, Severity
@@ -47,7 +48,9 @@ def findings_of(execution: Execution, report: Report) -> list[Finding]:
     found = [_from_clash(c) for c in report.clashes.values()]
     found += [_from_fault(f) for f in report.faults.values()]
     if report.end is End.HANG:
-        found.append(_from_hang(name_hang(explain_hang(execution), report)))
+        found.append(
+            _from_hang(name_hang(explain_hang(execution), report), tuple(execution.recent))
+        )
     return [c.finding for c in _merged(_roots(found))]
 
 
@@ -72,14 +75,10 @@ def _from_clash(clash: Clash) -> Candidate:
         message=named.message,
         where=(step_place(x.step, x.who), step_place(y.step, y.who)),
         missing=named.missing,
-        witness=_pair_witness(x.step, y.step),
+        witness=lines(clash.recent, (x.step, y.step)),
         repair=named.repair,
     )
     return Candidate(finding, clash.name, loc_of(named.culprit), clash.reason is Reason.PROXY)
-
-
-def _pair_witness(x: Step, y: Step) -> tuple[str, ...]:
-    return (step_line(x), step_line(y))
 
 
 def _from_fault(fault: Fault) -> Candidate:
@@ -91,14 +90,14 @@ def _from_fault(fault: Fault) -> Candidate:
         message=fault.message,
         where=tuple(step_place(s) for s in steps),
         missing=missing,
-        witness=tuple(step_line(s) for s in steps),
+        witness=lines(fault.recent, steps),
         repair=repair,
     )
     culprit = fault.other if fault.rule is Rule.WAIT_GROUP_TOO_LOOSE else fault.step
     return Candidate(finding, fault.name, loc_of(culprit) if culprit else None)
 
 
-def _from_hang(hang: Hang) -> Candidate:
+def _from_hang(hang: Hang, recent: Recent) -> Candidate:
     missing, repair = fault_advice(hang.rule)
     finding = Finding(
         rule=hang.rule,
@@ -106,9 +105,10 @@ def _from_hang(hang: Hang) -> Candidate:
         message=hang.message,
         where=tuple(step_place(s) for s in hang.steps),
         missing=missing,
-        witness=tuple(step_line(s) for s in hang.steps),
+        witness=lines(recent, hang.steps),
         repair=repair,
         detail=hang.detail,
+        condition=hang.condition,
     )
     return Candidate(finding, hang.name)
 
@@ -126,14 +126,15 @@ BREACH_RULES = {
 
 def name_hang(hang: Hang, report: Report) -> Hang:
     """A hang that a failing condition explains carries the name of that condition."""
-    if hang.rule is Rule.TX_BYTES_MISMATCH:
+    if hang.rule in (Rule.TX_BYTES_MISMATCH, Rule.LAPPED_WAITER):
         return hang
     waited = {s.dyn.barrier.name for s in hang.steps if s.dyn.barrier}
     waited |= {f"barrier {s.dyn.op.barrier}" for s in hang.steps if isinstance(s.dyn.op, BarSync)}
     for breach in report.breaches.values():
         if breach.array in waited:
             rule = BREACH_RULES[breach.condition]
-            return replace(hang, rule=rule, message=f"{breach_text(breach)}. Then {hang.message}")
+            message = f"{breach_text(breach)}. Then {hang.message}"
+            return replace(hang, rule=rule, message=message, condition=breach.condition.name)
     return hang
 
 
@@ -150,7 +151,8 @@ def breach_text(breach: Breach) -> str:
         case Condition.C:
             return f"{step} can miss its phase: {other} completes {phase} without waiting for it"
         case Condition.D:
-            return f"{step} can pass on a phase older than {phase} of the same parity"
+            before = f": nothing orders it after {other}" if other else ""
+            return f"{step} can pass on a phase older than {phase} of the same parity{before}"
         case Condition.E:
             return f"{phase} can complete before all its bytes are announced, see {step}"
         case Condition.F:

@@ -114,7 +114,7 @@ class Warp:
 class Agent:
     """What the scheduler runs: a warp in lockstep, or one of its observers after they diverged."""
 
-    __slots__ = ("blocked", "current", "done", "pos", "token", "warp", "who")
+    __slots__ = ("blocked", "current", "done", "pos", "since", "token", "warp", "who")
 
     def __init__(self, warp: Warp, who: Who, pos: int) -> None:
         self.warp, self.who, self.pos = warp, who, pos
@@ -122,6 +122,7 @@ class Agent:
         self.token: int | None = None  # clock that ends a bar.sync, -1 while it is pending
         self.blocked = False
         self.done = False
+        self.since: int | None = None  # generation when its blocked mbarrier wait began
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +207,7 @@ class Clash:
     after that commit (``released``); ``loose`` is a wait after the commit that ``later`` comes
     after and that left the group pending. ``outdated``: the later read means what ``earlier``
     has overwritten. ``vacuous``: the reader's last wait on the barrier of the copy, if it passed on
-    a phase that the reader had seen before.
+    a phase that the reader had seen before. ``recent``: the synchronisation steps until then.
     """
 
     reason: Reason
@@ -216,6 +217,7 @@ class Clash:
     committed: bool = True
     released: bool = False
     loose: Step | None = None
+    recent: tuple[tuple[Step, bool], ...] = ()
     outdated: bool = False
     vacuous: Step | None = None
 
@@ -230,6 +232,7 @@ class Fault:
     other: Step | None = None
     name: str = ""
     warning: bool = False
+    recent: tuple[tuple[Step, bool], ...] = ()
 
 
 class End(Enum):

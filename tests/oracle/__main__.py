@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from oracle_compare import run
+from tests.oracle.compare import run
 
 
 def main() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from oracle_program import Case, Op
+from tests.oracle.program import Case, Op
 
 
 def random_case(rng: Random) -> Case:

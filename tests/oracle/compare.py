@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
-from oracle_cases import random_case
-from oracle_explorer import TooLarge, explore
-from oracle_program import Case, build
-
 from asyncsim.check import check
 from asyncsim.predict.result import Verdict
+from tests.oracle.cases import random_case
+from tests.oracle.explorer import TooLarge, explore
+from tests.oracle.program import Case, build
 
 
 def compare(case: Case) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from oracle_program import Case, Op
+from tests.oracle.program import Case, Op
 
 MAX_STATES = 60_000
 
