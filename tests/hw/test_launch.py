@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hw_specs import a_spec
 
 from asyncsim.errors import EnvironmentError_, ScheduleError
 from asyncsim.hw.launch import Child, run_schedule
@@ -18,10 +19,7 @@ from asyncsim.hw.launch.child_process import LaunchFailed
 from asyncsim.hw.launch.diagnosis import diagnose
 from asyncsim.hw.launch.prepare import read_output
 from asyncsim.hw.launch.protocol import (
-    MapSpec,
     RunReply,
-    RunSpec,
-    TensorSpec,
     decode_reply,
     decode_spec,
     encode,
@@ -49,34 +47,6 @@ needs_nvrtc = pytest.mark.skipif(
 
 def fake(*mode: str) -> Child:
     return Child((sys.executable, FAKE, *mode))
-
-
-def a_spec() -> RunSpec:
-    return RunSpec(
-        cubin="/nowhere",
-        kernel="k",
-        arch="sm_90a",
-        grid=(2, 3, 1),
-        threads=64,
-        smem_bytes=1024,
-        parameters=(("tensor", "c", 0, 8), ("arg", "n", 5, 4)),
-        tensors={"c": TensorSpec(elements=6, element_bytes=4)},
-        maps={
-            "m": MapSpec(
-                tensor="c",
-                shape=(2, 3),
-                strides=(3, 1),
-                box=(1, 3),
-                dtype="f32",
-                swizzle_bytes=0,
-                nan_fill=False,
-                l2_promotion_bytes=128,
-            )
-        },
-        launches=3,
-        warmups=0,
-        l2="warm",
-    )
 
 
 def ring(**params: int) -> Schedule:
