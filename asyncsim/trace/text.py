@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, pairwise
 from textwrap import wrap
 
 from asyncsim.trace.model import Span, SpanKind, Trace
 from asyncsim.trace.tracks import ordered_tracks, spans_of_cta
 
 MAX_NOTES = 12
-_GOOD_SPAN_COLUMNS = 6  # columns that a typical span should have, so that its name can be read
+_STEP_COLUMNS = 6  # columns that a step of the pipeline should have, so that names can be read
 _LABEL_COLUMNS = (12, 24)
 _STEPS = (1, 2, 3, 4, 5, 6, 8)
 
@@ -113,17 +113,24 @@ def _panels(
     if window is not None:
         first, last = window
         return [(first, _nice((last - first) / columns))]
-    typical = _typical_length(spans) or last - first
     whole = _nice((last - first) / columns)
-    fine = _nice(typical / _GOOD_SPAN_COLUMNS)
+    fine = _nice((_step_length(spans) or last - first) / _STEP_COLUMNS)
     if whole <= 2 * fine:
         return [(first, whole)]
     start_of_end = last - columns * fine
     return [(first, fine), (fine * (start_of_end // fine + 1), fine)]
 
 
-def _typical_length(spans: Sequence[Span]) -> float:
-    """A length that three of four spans exceed, ops apart: an issue is short by nature."""
+def _step_length(spans: Sequence[Span]) -> float:
+    """Cycles from one fill of a buffer to the next; without stages, a length that three of four
+    waits and busy times exceed. 0 if nothing tells."""
+    fills: dict[str, set[float]] = {}
+    for span in spans:
+        if span.kind is SpanKind.STAGE:
+            fills.setdefault(span.track.partition("[")[0], set()).add(span.start)
+    gaps = sorted(b - a for starts in fills.values() for a, b in pairwise(sorted(starts)))
+    if gaps:
+        return gaps[len(gaps) // 2]
     lengths = sorted(
         s.end - s.start for s in spans if s.end > s.start and s.kind is not SpanKind.OP
     )
@@ -165,12 +172,15 @@ def _panel(
     previous: SpanKind | None = None
     for row in rows:
         kind = _group(row.spans[0].kind)
+        draw = _flight_cells if kind is SpanKind.FLIGHT else _cells
+        cells = draw(row.spans, columns, start, step, glyphs)
+        if kind is SpanKind.ENGINE and not cells.strip():
+            continue  # a unit that is not used here; an empty stage does say something
         if previous is not None and kind is not previous:
             yield ""
         previous = kind
-        cells = _flight_cells if kind is SpanKind.FLIGHT else _cells
         name = row.label if len(row.label) <= label else row.label[: label - 2] + ".."
-        yield f"{name:<{label}} {cells(row.spans, columns, start, step, glyphs)}"
+        yield f"{name:<{label}} {cells}"
 
 
 def _group(kind: SpanKind) -> SpanKind:
@@ -266,20 +276,20 @@ def _legend(rows: Sequence[_Row], glyphs: Glyphs, width: int) -> Iterator[str]:
 
 def _notes(sources: Sequence[Trace], width: int) -> Iterator[str]:
     """Waits with a note: when, who, what was pending and what had landed."""
-    noted = sorted(
-        (
-            (span.start, span.track + (f" {source.source[0]}" if len(sources) > 1 else ""), span)
-            for source in sources
-            for span in source.spans
-            if span.note and span.kind in _WARP_KINDS
-        ),
-        key=lambda n: n[:2],
-    )
+    noted: dict[tuple[float, str, str, str], list[int]] = {}
+    for source in sources:
+        mark = f" {source.source[0]}" if len(sources) > 1 else ""
+        for span in source.spans:
+            if span.note and span.kind in _WARP_KINDS:
+                role, _, warp = span.track.partition("/")
+                key = (span.start, role, mark, span.note)
+                noted.setdefault(key, []).append(int(warp) if warp.isdigit() else 0)
     if not noted:
         return
     yield ""
-    for start, who, span in noted[:MAX_NOTES]:
-        line = f"{start:>10,.0f}  {who}  {span.note}"
+    for (start, role, mark, note), warps in sorted(noted.items())[:MAX_NOTES]:
+        last = f"..{max(warps)}" if len(warps) > 1 else ""
+        line = f"{start:>10,.0f}  {role}/{min(warps)}{last}{mark}  {note}"
         yield line if len(line) <= width else line[: width - 2] + ".."
     if len(noted) > MAX_NOTES:
         yield f"{'...':>10}  and {len(noted) - MAX_NOTES} more"

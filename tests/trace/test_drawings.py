@@ -78,6 +78,22 @@ def test_a_row_of_flights_counts_them():
     assert row == "loads        123456789+++"
 
 
+def test_warps_with_one_note_share_a_line_and_a_unit_that_rests_has_no_row():
+    trace = Trace("predicted", "s")
+    for warp in range(3):
+        trace.spans.append(
+            Span(sm=0, cta=0, track=f"w/{warp}", name="wait", start=4, end=20 + warp,
+                 kind=SpanKind.STALL, note="wait_group(0): pending {}")
+        )  # fmt: skip
+    trace.spans.append(
+        Span(sm=0, cta=0, track="tma", name="t0", start=300, end=310, kind=SpanKind.ENGINE)
+    )
+    lines = draw_timeline(trace, window=(0, 67)).splitlines()
+    assert lines[-1] == "         4  w/0..2  wait_group(0): pending {}"
+    assert [line[:3] for line in lines if line.startswith(("w/", "tma"))] == ["w/0", "w/1", "w/2"]
+    assert any(line.startswith("tma") for line in draw_timeline(trace).splitlines())
+
+
 def test_only_the_chosen_cta_is_drawn():
     trace = ring_trace()
     other = [replace(s, cta=8, sm=4, track="other/0") for s in trace.spans]
