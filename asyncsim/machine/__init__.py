@@ -12,12 +12,14 @@ __all__ = [
     "MachineError",
     "Provenance",
     "known_machines",
+    "lacking",
     "load_machine",
     "parse_machine",
     "ticks",
 ]
 
 from asyncsim.machine.errors import Fault, MachineError
+from asyncsim.machine.lacking import lacking
 from asyncsim.machine.load import known_machines, load_machine, parse_machine
 from asyncsim.machine.model import Machine
 from asyncsim.machine.quantity import TICKS_PER_CYCLE, Curve, Provenance, ticks

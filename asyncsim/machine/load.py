@@ -7,6 +7,7 @@ library only.  See docs/machine.md.
 __all__ = ["known_machines", "load_machine", "parse_machine"]
 
 import tomllib
+from collections.abc import Mapping
 from dataclasses import fields
 from decimal import Decimal
 from difflib import get_close_matches
@@ -15,9 +16,10 @@ from importlib import resources
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, get_type_hints
+from typing import Any, get_args, get_type_hints
 
 from asyncsim.machine.errors import Fault, MachineError
+from asyncsim.machine.lacking import lacking
 from asyncsim.machine.model import Machine
 from asyncsim.machine.quantity import Curve, Provenance, Unit
 
@@ -27,8 +29,10 @@ MAX_MAGNITUDE = Fraction(2) ** 50
 MAX_LIST = 1000
 MAX_UNKNOWN = 20  # of one table; the rest is counted
 UNITS = ("cycles", "bytes_per_cycle", "bytes", "count", "mhz")
+ABOUT = ("how", "source", "uncertainty", "conflicts")
 HOWS = ("measured", "published", "assumed")
-TEXTS = ("name", "title", "architecture", "date", "driver", "cuda", "nvrtc")
+TEXTS = ("name", "title", "architecture", "date")
+ORIGIN = ("driver", "cuda", "nvrtc")  # of measurements
 
 
 def known_machines() -> tuple[str, ...]:
@@ -95,20 +99,22 @@ class _Reader:
     def __init__(self) -> None:
         self.faults: list[Fault] = []
         self.provenance: dict[str, Provenance] = {}
+        self.architecture = ""
+        self.lacks: Mapping[str, str] = {}
 
     def fault(self, key: str, problem: str, fix: str) -> None:
         self.faults.append(Fault(key, problem, fix))
 
     def machine(self, document: dict[str, Any]) -> Machine | None:
         groups = {
-            name: kind
-            for name, kind in get_type_hints(Machine).items()
-            if getattr(kind, "__module__", "") == Machine.__module__
+            name: kind for name, hint in get_type_hints(Machine).items() if (kind := _group(hint))
         }
         self.unknown("", document, ["schema", "machine", *groups])
         if document.get("schema") != SCHEMA or isinstance(document.get("schema"), bool):
             self.fault("schema", f"must be {SCHEMA}", f"write `schema = {SCHEMA}` at the top")
-        head = self.head(document.get("machine"))
+        head = self.head(document.get("machine"), measured=_any_measured(document, groups))
+        self.architecture = str(head.get("architecture"))
+        self.lacks = lacking(self.architecture)
         values = {name: self.group(name, kind, document.get(name)) for name, kind in groups.items()}
         if not self.faults:
             self.consistent(values["gpu"])
@@ -116,19 +122,22 @@ class _Reader:
             return None
         return Machine(**head, **values, provenance=MappingProxyType(self.provenance))
 
-    def head(self, table: object) -> dict[str, Any]:
+    def head(self, table: object, *, measured: bool) -> dict[str, Any]:
         if not isinstance(table, dict):
             self.fault("machine", "missing table", "add a [machine] table with the file's origin")
             return {}
-        self.unknown("machine.", table, [*TEXTS, "boards"])
+        self.unknown("machine.", table, [*TEXTS, *ORIGIN, "boards"])
         head: dict[str, Any] = {}
-        for key in TEXTS:
+        for key in (*TEXTS, *ORIGIN):
             value = table.get(key)
+            if value is None and key in ORIGIN and not measured:
+                head[key] = ""
+                continue
             if not isinstance(value, str) or not value.strip():
                 what = "missing" if value is None else f"must be text, not {_short(value)}"
                 self.fault(f"machine.{key}", what, f'write {key} = "..."')
             head[key] = value
-        boards = table.get("boards")
+        boards = table.get("boards", None if measured else [])
         if not isinstance(boards, list) or not all(isinstance(b, str) and b for b in boards):
             what = "missing" if boards is None else f"must be a list of text, not {_short(boards)}"
             self.fault("machine.boards", what, 'write boards = ["..."], one text for each board')
@@ -136,7 +145,16 @@ class _Reader:
         head["boards"] = tuple(boards)
         return head
 
+    def absent(self, key: str, entry: object) -> bool:
+        """Whether the architecture lacks the unit or instruction; a fault if it is there."""
+        what = self.lacks.get(key)
+        if what is not None and entry is not None:
+            self.fault(key, f"{self.architecture} has no {what}", "remove it")
+        return what is not None
+
     def group(self, name: str, kind: Any, table: object) -> Any:
+        if self.absent(name, table):
+            return None
         if not isinstance(table, dict):
             what = "missing table" if table is None else f"must be a table, not {_short(table)}"
             self.fault(name, what, f"add a [{name}] table")
@@ -150,7 +168,8 @@ class _Reader:
         values: dict[str, Any] = {}
         for field in (entry.name for entry in fields(kind)):
             key, unit = keys[field], units[field]
-            values[field] = self.number(f"{name}.{key}", unit, table.get(key))
+            lacks = self.absent(f"{name}.{key}", table.get(key))
+            values[field] = None if lacks else self.number(f"{name}.{key}", unit, table.get(key))
         return None if self.faults else kind(**values)
 
     def number(self, key: str, unit: Unit, entry: object) -> Any:
@@ -159,7 +178,7 @@ class _Reader:
             what = "missing" if entry is None else f"must be a table, not {_short(entry)}"
             self.fault(key, what, example)
             return None
-        self.unknown(f"{key}.", entry, [unit.name, "how", "source", "uncertainty"], UNITS)
+        self.unknown(f"{key}.", entry, [unit.name, *ABOUT], UNITS)
         how, source = entry.get("how"), entry.get("source")
         if how not in HOWS:
             what = "missing" if how is None else f"{_short(how)} is not a kind of origin"
@@ -170,13 +189,21 @@ class _Reader:
         uncertainty = None
         if "uncertainty" in entry:
             uncertainty = self.fraction(f"{key}.uncertainty", entry["uncertainty"])
+        conflicts = self.conflicts(f"{key}.conflicts", entry.get("conflicts", []))
         if unit.name not in entry:
             if not any(other in entry for other in UNITS):
                 self.fault(key, f"has no value in {unit.name}", example)
             return None
         if isinstance(how, str) and isinstance(source, str):
-            self.provenance[key] = Provenance(how, source, uncertainty)  # type: ignore[arg-type]
+            self.provenance[key] = Provenance(how, source, uncertainty, conflicts)  # type: ignore[arg-type]
         return self.value(f"{key}.{unit.name}", unit, entry[unit.name])
+
+    def conflicts(self, key: str, raw: object) -> tuple[str, ...]:
+        if not isinstance(raw, list) or not all(isinstance(c, str) and c.strip() for c in raw):
+            what = f"must be a list of text, not {_short(raw)}"
+            self.fault(key, what, 'write conflicts = ["VALUE: SOURCE", ...]')
+            return ()
+        return tuple(raw)
 
     def value(self, key: str, unit: Unit, raw: object) -> Any:
         if unit.shape == "fraction":
@@ -267,6 +294,18 @@ class _Reader:
                 "with the reserved part does not fit into gpu.smem_per_sm",
                 "check the three sizes",
             )
+
+
+def _group(hint: Any) -> Any:
+    """The class of a group's numbers, also of a group that some GPUs lack; None for the rest."""
+    kinds = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type)]
+    return next((kind for kind in kinds if kind.__module__ == Machine.__module__), None)
+
+
+def _any_measured(document: dict[str, Any], groups: dict[str, Any]) -> bool:
+    tables = [table for name in groups if isinstance(table := document.get(name), dict)]
+    entries = [entry for table in tables for entry in table.values() if isinstance(entry, dict)]
+    return any(entry.get("how") == "measured" for entry in entries)
 
 
 def _too_long(raw: Decimal) -> bool:

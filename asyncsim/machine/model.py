@@ -3,7 +3,8 @@
 Every number is exact (int or Fraction) and carries its unit in its name.  In the file the key is
 the field's name without the unit: `tma.issue_cycles` is `issue = { cycles = ... }` in `[tma]`.
 Costs are of three kinds: *issue* occupies the issuing warp, *latency* occupies nobody, a *rate*
-belongs to a shared server.  Imports the standard library only.  See docs/machine.md.
+belongs to a shared server.  What the architecture lacks is None (lacking.py).  Imports the
+standard library only.  See docs/machine.md.
 """
 
 __all__ = [
@@ -35,6 +36,7 @@ from asyncsim.machine.quantity import (
     Counts,
     Cycles,
     CyclesCurve,
+    CyclesIfAny,
     Mhz,
     Provenance,
 )
@@ -89,9 +91,7 @@ class Tma:
     fill_bytes_per_cycle: BytesPerCycle  # data return into one SM
     latency_l2_cycles: Cycles  # start of the issue to the pass of a sleeping waiter, beside bytes
     latency_dram_cycles: Cycles  # the same for an L2 miss on an idle chip
-    landing_dram_cycles: (
-        CyclesCurve  # one load alone, L2 miss, by its bytes: mean
-    )
+    landing_dram_cycles: CyclesCurve  # one load alone, L2 miss, by its bytes: mean
     descriptor_first_use_cycles: Cycles
     store_issue_cycles: Cycles
     store_latency_cycles: Cycles  # issue to the return of wait_group, beside bytes / rate
@@ -126,17 +126,17 @@ class Barrier:
     handoff_cycles: Cycles  # bar.arrive to the waiter of bar.sync
     syncwarp_cycles: Cycles
     elect_cycles: Cycles
-    cluster_cycles: Cycles  # relaxed arrive + wait
-    cluster_release_cycles: Cycles  # with release/acquire
+    cluster_cycles: CyclesIfAny  # relaxed arrive + wait
+    cluster_release_cycles: CyclesIfAny  # with release/acquire
 
 
 @dataclass(frozen=True, slots=True)
 class Fence:
     """Issue costs of fences with nothing pending."""
 
-    proxy_async_smem_cycles: Cycles
-    proxy_async_cycles: Cycles  # all state spaces
-    mbarrier_init_cycles: Cycles
+    proxy_async_smem_cycles: CyclesIfAny
+    proxy_async_cycles: CyclesIfAny  # all state spaces
+    mbarrier_init_cycles: CyclesIfAny
     cta_cycles: Cycles
     gpu_cycles: Cycles
 
@@ -251,10 +251,10 @@ class Code:
     loop_cycles: Cycles  # any loop, body of more than `loop_min_cycles`
     loop_min_cycles: Cycles  # the shortest turn of any loop
     counter_cycles: Cycles  # stage and phase update
-    producer_elected_cycles: Cycles  # TMA producer: elected lane in a branch, others parked
-    producer_all_lanes_cycles: Cycles  # TMA producer: all lanes loop, one issues
-    consumer_cycles: Cycles  # ring consumer: all lanes wait, lane 0 arrives
-    wgmma_consumer_cycles: Cycles  # wait, fence, k slices, commit, wait_group, elected arrive
+    producer_elected_cycles: CyclesIfAny  # TMA producer: elected lane in a branch, others parked
+    producer_all_lanes_cycles: CyclesIfAny  # TMA producer: all lanes loop, one issues
+    consumer_cycles: CyclesIfAny  # ring consumer: all lanes wait, lane 0 arrives
+    wgmma_consumer_cycles: CyclesIfAny  # wait, fence, k slices, commit, wait_group, elected arrive
     cp_async_cycles: Cycles  # multistage turn: wait_group, block barrier, copies, commit
 
 
@@ -271,7 +271,8 @@ class Clock:
 class Machine:
     """One GPU: its numbers, and for each number where it comes from.
 
-    `provenance` is keyed by the dotted key of the file (`tma.issue`).
+    `provenance` is keyed by the dotted key of the file (`tma.issue`).  `driver`, `cuda`, `nvrtc`
+    and `boards` are those of the measurements, empty when nothing is measured.
     """
 
     name: str
@@ -284,12 +285,12 @@ class Machine:
     boards: tuple[str, ...]
     gpu: Gpu
     launch: Launch
-    tma: Tma
-    mbarrier: Mbarrier
+    tma: Tma | None
+    mbarrier: Mbarrier | None
     barrier: Barrier
     fence: Fence
     cp_async: CpAsync
-    wgmma: Wgmma
+    wgmma: Wgmma | None
     alu: Alu
     smem: Smem
     l2: L2

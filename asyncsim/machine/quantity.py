@@ -12,6 +12,7 @@ __all__ = [
     "Curve",
     "Cycles",
     "CyclesCurve",
+    "CyclesIfAny",
     "Mhz",
     "Provenance",
     "Unit",
@@ -61,12 +62,14 @@ class Curve:
 class Provenance:
     """Where a number comes from: how it was found, the source, and its uncertainty if known.
 
-    `uncertainty` is a half width in the number's own unit.
+    `uncertainty` is a half width in the number's own unit.  `conflicts` are what other sources say,
+    each with its name.
     """
 
     how: How
     source: str
     uncertainty: Fraction | None
+    conflicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +81,7 @@ class Unit:
 
 
 Cycles = Annotated[Fraction, Unit("cycles", "fraction")]
+CyclesIfAny = Annotated[Fraction | None, Unit("cycles", "fraction")]  # see lacking.py
 CyclesCurve = Annotated[Curve, Unit("cycles", "curve")]
 BytesPerCycle = Annotated[Fraction, Unit("bytes_per_cycle", "fraction")]
 Mhz = Annotated[Fraction, Unit("mhz", "fraction")]

@@ -68,7 +68,9 @@ class Prediction:
     """A predicted run. ``cycles``: first CTA start to last CTA end, in SM cycles.
 
     ``path``: shares of the critical path by resource, they add up to 1. ``engines``: utilisation
-    by resource, 0..1. ``assumed``: how many machine numbers that were used are not measured.
+    by resource, 0..1. ``origins``: how many machine numbers were used, first by how they are known
+    ("measured", "published", "assumed"), then by table of the machine file, e.g.
+    ``origins["assumed"]["tma"]``; ``assumed``: the sum of the last kind.
     """
 
     cycles: float
@@ -81,4 +83,5 @@ class Prediction:
     stalls: tuple[Stall, ...]
     trace: Trace | None = None
     assumed: int = 0
+    origins: dict[str, dict[str, int]] = field(default_factory=dict)
     spread_pct: float = 0.0

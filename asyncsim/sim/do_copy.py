@@ -197,7 +197,7 @@ def cp_async_maker(b: Bound, op: ops.CpAsync) -> Maker:
     cost = numbers.ticks("cp_async.issue")
     amount = op.bytes * b.times
     work = (numbers.ticks("cp_async.issue_contended") * b.warps,)
-    ratio = numbers.rate("tma.fill") / numbers.rate("cp_async.port")
+    ratio = numbers.fill() / numbers.rate("cp_async.port")
     port = int(amount * ratio)
 
     def build(values: Values) -> Step:

@@ -70,7 +70,8 @@ class Model:
         if ops.LdGlobal in kinds:
             alone = Line(Curve(((0, n.exact("dram.latency")),)))
             self.ld_latency = Latency(n.ticks("l2.latency"), n.ticks("dram.latency"), alone)
-        self.queue_depth = n.count("tma.queue_depth")
+        tma = ops.TmaLoad in kinds or ops.TmaStore in kinds
+        self.queue_depth = n.count("tma.queue_depth") if tma else 1
         self.wgmma_queue = n.count("wgmma.queue_depth") if ops.WgmmaMmaAsync in kinds else 1
         self.prologue, self.ending = n.ticks("launch.prologue"), n.ticks("launch.end")
         self.barriers = _barrier_indices(schedule)
@@ -153,7 +154,7 @@ class SmState:
         self.tma = Pipe(TMA)
         self.queue_depth = model.queue_depth
         self.starts: deque[tuple[int, Cause]] = deque(maxlen=model.queue_depth)
-        self.port = Fifo(PORT, n.rate("tma.fill"))
+        self.port = Fifo(PORT, n.fill())
         self.tensor = Pipe(TENSOR)
         self.tensor_shared = False
         self.operand_bytes = self.operand_ticks = 0

@@ -7,21 +7,60 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from asyncsim.machine import TICKS_PER_CYCLE, Curve, Machine, ticks
+from asyncsim.errors import UsageError
+from asyncsim.machine import TICKS_PER_CYCLE, Curve, Machine, lacking, ticks
+
+ALWAYS = (
+    "gpu.sms",
+    "gpu.gpc_sms",
+    "gpu.smem_per_sm",
+    "gpu.smem_reserved_per_cta",
+    "gpu.smem_granule",
+    "gpu.registers_per_sm",
+    "gpu.registers_per_thread",
+    "gpu.register_granule",
+    "gpu.threads_per_sm",
+    "gpu.warps_per_sm",
+    "gpu.ctas_per_sm",
+    "launch.gpc_run",
+    "clock.boost",
+)
+"""What every run reads straight from the machine: to place CTAs, and to scale DRAM's clock."""
 
 
 class Numbers:
-    """Reads numbers of a machine by dotted key; ``assumed`` counts the unmeasured ones used."""
+    """Reads numbers of a machine by dotted key; ``origins`` counts those that were used.
+
+    Raises UsageError for a unit that the machine's architecture lacks.
+    """
 
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
-        self._used: dict[str, object] = {}
+        self._used: dict[str, object] = dict.fromkeys(ALWAYS)
 
     def _read(self, key: str, suffix: str) -> object:
         if key not in self._used:
             group, field = key.split(".")
-            self._used[key] = getattr(getattr(self.machine, group), field + suffix)
+            unit = getattr(self.machine, group)
+            value = None if unit is None else getattr(unit, field + suffix)
+            if value is None:
+                raise UsageError(self._lacking(group, key))
+            self._used[key] = value
         return self._used[key]
+
+    def _lacking(self, group: str, key: str) -> str:
+        name, architecture = self.machine.name, self.machine.architecture
+        lacks = lacking(architecture)
+        what = lacks.get(group) or lacks.get(key) or key
+        return f"machine {name} is {architecture}, which has no {what}; choose another machine"
+
+    def note(self, key: str) -> None:
+        """Count a number that was read straight from the machine as used."""
+        self._used.setdefault(key, None)
+
+    def fill(self) -> Fraction:
+        """Bytes per tick of the port into one SM; without TMA, what cp.async gets through it."""
+        return self.rate("cp_async.port" if self.machine.tma is None else "tma.fill")
 
     def exact(self, key: str) -> Fraction:
         """A number of cycles, exact."""
@@ -55,8 +94,11 @@ class Numbers:
         assert isinstance(value, int)
         return value
 
-    @property
-    def assumed(self) -> int:
-        """How many of the numbers read so far are assumed."""
-        origin = self.machine.provenance
-        return sum(origin[key].how == "assumed" for key in self._used if key in origin)
+    def origins(self) -> dict[str, dict[str, int]]:
+        """How many of the numbers used are measured, published, assumed: by group of the file."""
+        counts: dict[str, dict[str, int]] = {}
+        for key in sorted(self._used):
+            how, group = self.machine.provenance[key].how, key.split(".")[0]
+            groups = counts.setdefault(how, {})
+            groups[group] = groups.get(group, 0) + 1
+        return counts

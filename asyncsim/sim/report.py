@@ -19,6 +19,7 @@ def prediction(model: Model) -> Prediction:
     engines = utilisation(model, total)
     cycles = model.end / TICKS_PER_CYCLE
     mhz = float(model.clock_mhz)
+    origins = model.numbers.origins()
     waves = -(-len(model.placement.queue) // len(model.placement.sms))
     return Prediction(
         cycles=cycles,
@@ -30,7 +31,8 @@ def prediction(model: Model) -> Prediction:
         engines=engines,
         stalls=_stalls(model),
         trace=model.sms[0].rec.trace() if model.sms and model.sms[0].rec else None,
-        assumed=model.numbers.assumed,
+        assumed=sum(origins.get("assumed", {}).values()),
+        origins=origins,
     )
 
 

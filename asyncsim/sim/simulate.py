@@ -77,7 +77,9 @@ def simulate(
 def run(schedule: Schedule, machine: Machine, options: Options) -> Model:
     """Run the model to its end. Raises Deadlock and SyncFault."""
     placement = place(schedule, machine, exact=options.exact, sample=options.sample)
-    mhz = _clock(schedule, machine, options.clock_mhz)
+    tensor = any(isinstance(op, ops.WgmmaMmaAsync) for op in schedule.ops())
+    given = options.clock_mhz
+    usual = machine.clock.tensor_burst_mhz if tensor else machine.clock.boost_mhz
     model = Model(
         schedule,
         machine,
@@ -85,21 +87,16 @@ def run(schedule: Schedule, machine: Machine, options: Options) -> Model:
         options.clock(),
         strict=not options.certified,
         warm=options.warm,
-        clock_mhz=mhz,
+        clock_mhz=usual if given is None else Fraction(given),
         merge=options.merge,
     )
+    if tensor and given is None:
+        model.numbers.note("clock.tensor_burst")
     _start(model, placement, options)
     model.clock.run()
     if model.open or model.unplaced:
         raise Deadlock(blocked(model))
     return model
-
-
-def _clock(schedule: Schedule, machine: Machine, given: float | None) -> Fraction:
-    if given is not None:
-        return Fraction(given)
-    tensor = any(isinstance(op, ops.WgmmaMmaAsync) for op in schedule.ops())
-    return machine.clock.tensor_burst_mhz if tensor else machine.clock.boost_mhz
 
 
 def _start(model: Model, placement: Placement, options: Options) -> None:
