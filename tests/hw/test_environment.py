@@ -6,13 +6,13 @@ import sys
 from typing import Any
 
 import pytest
-from hw_specs import a_spec
 
 from asyncsim.errors import EnvironmentError_
 from asyncsim.hw import probe
 from asyncsim.hw.compile import compile_schedule, nvrtc_version
 from asyncsim.hw.launch import Child, run_schedule
 from asyncsim.hw.launch.gpu import Gpu
+from asyncsim.hw.launch.protocol import RunSpec
 from asyncsim.scenarios.tma_ring import tma_ring
 
 HIDE_CUDA = "import sys; sys.modules['cuda'] = sys.modules['cuda.core'] = None"
@@ -31,10 +31,10 @@ def test_compile_without_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         )
 
 
-def test_child_without_packages() -> None:
+def test_child_without_packages(a_spec: RunSpec) -> None:
     child = Child((sys.executable, "-c", f"{HIDE_CUDA}; {RUN_CHILD}"))
     with child, pytest.raises(EnvironmentError_) as error:
-        child.run(a_spec())
+        child.run(a_spec)
     assert str(error.value) == (
         "the CUDA packages are not installed (cuda.core); fix: pip install 'asyncsim[hw]'"
     )

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hw_specs import a_spec
 
 from asyncsim.errors import EnvironmentError_, ScheduleError
 from asyncsim.hw.launch import Child, run_schedule
@@ -20,6 +19,7 @@ from asyncsim.hw.launch.diagnosis import diagnose
 from asyncsim.hw.launch.prepare import read_output
 from asyncsim.hw.launch.protocol import (
     RunReply,
+    RunSpec,
     decode_reply,
     decode_spec,
     encode,
@@ -53,23 +53,23 @@ def ring(**params: int) -> Schedule:
     return tma_ring.build({"ctas": 6, "tiles": 3, "tile_bytes": 1024, **params})
 
 
-def test_messages_survive_the_line() -> None:
-    spec = a_spec()
+def test_messages_survive_the_line(a_spec: RunSpec) -> None:
+    spec = a_spec
     assert decode_spec(encode(spec)) == spec
     reply = RunReply(report=(1, 2), span_ns=(5,), clock_ghz=(1.5,), starts=((1, 2),), gpu={"a": 1})
     assert decode_reply(encode(reply)) == reply
 
 
-def test_one_child_serves_many_runs() -> None:
+def test_one_child_serves_many_runs(a_spec: RunSpec) -> None:
     with fake("ok") as child:
-        first, second = child.run(a_spec()), child.run(replace(a_spec(), launches=2))
+        first, second = child.run(a_spec), child.run(replace(a_spec, launches=2))
     assert first.span_ns == (1000, 1001, 1002) and second.cta_cycles == (2100, 2101)
 
 
-def test_a_hanging_child_is_killed() -> None:
+def test_a_hanging_child_is_killed(a_spec: RunSpec) -> None:
     begin = time.monotonic()
     with fake("hang") as child, pytest.raises(LaunchFailed) as error:
-        child.run(a_spec(), timeout_s=0.3)
+        child.run(a_spec, timeout_s=0.3)
     assert time.monotonic() - begin < 10
     assert str(error.value) == (
         "the GPU process gave no answer in 0.3 s and was killed; "
@@ -77,33 +77,33 @@ def test_a_hanging_child_is_killed() -> None:
     )
 
 
-def test_a_dying_child_is_quoted() -> None:
+def test_a_dying_child_is_quoted(a_spec: RunSpec) -> None:
     with fake("die") as child, pytest.raises(LaunchFailed) as error:
-        child.run(a_spec())
+        child.run(a_spec)
     assert str(error.value) == "the GPU process died: terminate called after everything"
 
 
-def test_a_cuda_error_ends_the_child_but_not_the_parent() -> None:
+def test_a_cuda_error_ends_the_child_but_not_the_parent(a_spec: RunSpec) -> None:
     with fake("cuda_error") as child:
         for _ in range(2):  # the second run gets a new child
             with pytest.raises(LaunchFailed, match=r"^CUDAError: LAUNCH_FAILED: An exception\.$"):
-                child.run(a_spec())
+                child.run(a_spec)
 
 
-def test_no_gpu_is_an_environment_error() -> None:
+def test_no_gpu_is_an_environment_error(a_spec: RunSpec) -> None:
     with fake("environment") as child, pytest.raises(EnvironmentError_) as error:
-        child.run(a_spec())
+        child.run(a_spec)
     assert str(error.value) == "no usable NVIDIA GPU; fix: get one"
 
 
 @needs_nvrtc
-def test_the_real_child_without_a_gpu(tmp_path: Path) -> None:
+def test_the_real_child_without_a_gpu(tmp_path: Path, a_spec: RunSpec) -> None:
     from asyncsim.hw.probe import what_is_missing
 
     if not what_is_missing():
         pytest.skip("this machine has a GPU")
     with Child() as child, pytest.raises(EnvironmentError_) as error:
-        child.run(a_spec())
+        child.run(a_spec)
     assert "GPU" in str(error.value) and "fix: " in str(error.value)
     assert "\n" not in str(error.value)
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from asyncsim.hw.launch.protocol import MapSpec, RunSpec, TensorSpec
 
 
+@pytest.fixture
 def a_spec() -> RunSpec:
     return RunSpec(
         cubin="/nowhere",
