@@ -61,6 +61,8 @@ def draw_svg(
     if not spans:
         raise ValueError(f"trace of {predicted.schedule} has no spans to draw")
     start, end = window or (min(s.start for s in spans), max(s.end for s in spans))
+    sources = [[s for s in source if s.end > start and s.start < end] for source in sources]
+    spans = [span for source in sources for span in source]
     scale = _Scale(start, max(end, start + 1), width)
     names = list(ordered_tracks(spans))
     row = len(sources) * (_BAR + _GAP) + _ROW_GAP
@@ -90,8 +92,6 @@ def draw_svg(
 
 def _bars(spans: Sequence[Span], scale: _Scale, y: float) -> Iterator[str]:
     for span in spans:
-        if span.end <= scale.start or span.start >= scale.end:
-            continue
         left, right = scale.x(span.start), scale.x(span.end)
         style = f"fill='{_FILL[span.kind]}'"
         if span.inferred:
