@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -50,6 +51,7 @@ class _Cta:
     def __init__(self, program: Program, block: tuple[int, int, int], bounds: Bounds) -> None:
         self._program, self._block, self._bounds = program, block, bounds
         self._events: list[list[Event]] | None = None
+        self.suspects: Sequence[Breach] = ()
 
     @property
     def schedule(self) -> Schedule:
@@ -78,7 +80,7 @@ class _Cta:
         report = execution.run()
         if report.end is End.FINISHED:
             check_exit(execution)
-        return execution, findings_of(execution, report)
+        return execution, findings_of(execution, report, self.suspects)
 
     def events(self) -> list[list[Event]] | None:
         """The streams, kept; None if they are too long."""
@@ -99,7 +101,7 @@ def check_cta(
     """Decide one CTA."""
     cta = _Cta(program, block, bounds)
     reference, found = cta.execute(Eager(), chain_phases=False)
-    breaches = list(reference.report.breaches.values())
+    cta.suspects = breaches = list(reference.report.breaches.values())
 
     def verdict(
         findings: list[Finding], *, certified: bool = False, note: str = "", states: int = 0

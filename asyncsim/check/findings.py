@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from asyncsim.check.classify import Named, name_clash
 from asyncsim.check.deadlock import Hang, explain_hang
 from asyncsim.check.describe import loc_of, op_text, step_place, who_text
 from asyncsim.check.execution import Execution
-from asyncsim.check.model import Breach, Clash, Condition, End, Fault, Reason, Report
+from asyncsim.check.model import (
+    Breach,
+    Clash,
+    Condition,
+    End,
+    Fault,
+    Reason,
+    Report,
+    Step,
+)
 from asyncsim.check.repairs import fault_advice
-from asyncsim.check.witness import Recent, lines
+from asyncsim.check.witness import lines
 from asyncsim.errors import SourceLoc
 from asyncsim.ir.op import BarSync
 from asyncsim.rules import Finding, Rule, Severity
@@ -43,14 +53,18 @@ class Candidate:
     proxy: bool = False
 
 
-def findings_of(execution: Execution, report: Report) -> list[Finding]:
-    """The findings that an execution shows, hang included, without consequences of others."""
+def findings_of(
+    execution: Execution, report: Report, suspects: Sequence[Breach] = ()
+) -> list[Finding]:
+    """The findings that an execution shows, hang included, without consequences of others.
+
+    A hang is named by a condition that fails here, or else on the reference (``suspects``).
+    """
     found = [_from_clash(c) for c in report.clashes.values()]
     found += [_from_fault(f) for f in report.faults.values()]
     if report.end is End.HANG:
-        found.append(
-            _from_hang(name_hang(explain_hang(execution), report), tuple(execution.recent))
-        )
+        breaches = [*report.breaches.values(), *suspects]
+        found.append(_from_hang(name_hang(explain_hang(execution), breaches), execution.recent))
     return [c.finding for c in _merged(_roots(found))]
 
 
@@ -97,7 +111,7 @@ def _from_fault(fault: Fault) -> Candidate:
     return Candidate(finding, fault.name, loc_of(culprit) if culprit else None)
 
 
-def _from_hang(hang: Hang, recent: Recent) -> Candidate:
+def _from_hang(hang: Hang, recent: Iterable[tuple[Step, bool]]) -> Candidate:
     missing, repair = fault_advice(hang.rule)
     finding = Finding(
         rule=hang.rule,
@@ -124,13 +138,13 @@ BREACH_RULES = {
 }
 
 
-def name_hang(hang: Hang, report: Report) -> Hang:
+def name_hang(hang: Hang, breaches: Sequence[Breach]) -> Hang:
     """A hang that a failing condition explains carries the name of that condition."""
     if hang.rule in (Rule.TX_BYTES_MISMATCH, Rule.LAPPED_WAITER):
         return hang
     waited = {s.dyn.barrier.name for s in hang.steps if s.dyn.barrier}
     waited |= {f"barrier {s.dyn.op.barrier}" for s in hang.steps if isinstance(s.dyn.op, BarSync)}
-    for breach in report.breaches.values():
+    for breach in breaches:
         if breach.array in waited:
             rule = BREACH_RULES[breach.condition]
             message = f"{breach_text(breach)}. Then {hang.message}"

@@ -10,12 +10,13 @@ from asyncsim.check.model import Step
 KEPT = 96  # synchronisation steps that an execution remembers
 SHOWN = 10
 
-Recent = tuple[tuple[Step, bool], ...]
-"""Synchronisation steps in order of execution; True: a copy of that step lands."""
-
 
 def lines(recent: Iterable[tuple[Step, bool]], last: Sequence[Step]) -> tuple[str, ...]:
-    """The latest steps of the warps in ``last``, then ``last`` itself, in order."""
+    """The latest steps of the warps in ``last``, then ``last`` itself, in order.
+
+    ``recent``: steps in order of execution; True: a copy of that step lands.
+    """
+    recent = list(recent)
     warps = {s.warp.index for s in last}
     barriers = {s.dyn.barrier for s, _ in recent if s.warp.index in warps and s.dyn.barrier}
     ends = {(s.warp.index, s.pos) for s in last}
