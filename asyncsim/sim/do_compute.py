@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from asyncsim.stream.operands import Values
 
 PIPES = ("fma", "alu", "mufu", "shuffle", "issue")
+STORE_RUN = 2048  # bytes of a warp's stores that are one request
 LONG_PORT_USE = 2048  # bytes from which a use of the shared-memory port is posted
 
 
@@ -239,10 +240,11 @@ def _load(a: Agent) -> None:
 
 
 def st_global(a: Agent, s: Step) -> bool:
-    """A run of stores is one request: the SM's and the GPU's store servers take it in turn."""
+    """A run of stores is one request, up to a size at which SMs that store at once take turns."""
     stores, start, cause = [s], a.t, a.cause()
     a.t += s.cost
-    while True:
+    amount = s.amount
+    while amount < STORE_RUN * s.count:
         item = a.ahead or next(a.stream, None)
         a.ahead = item
         if item is None or item[0].run is not st_global or item[0].turn:
@@ -250,6 +252,7 @@ def st_global(a: Agent, s: Step) -> bool:
         a.ahead = None
         step, a.indices = item
         stores.append(step)
+        amount += step.amount
         a.t += step.cost
     a.model.clock.post(max(start, a.model.clock.now), a.key, _stores, (a, start, cause, stores))
     return False
@@ -264,9 +267,9 @@ def _stores(args: tuple[Agent, int, Cause, list[Step]]) -> None:
     for partial, server in ((False, memory_.store), (True, memory_.partial_store)):
         amount = sum(step.amount for step in stores if step.polls is partial)
         if amount:
-            _, finish, _ = server.serve(start, amount, cause)
-            if finish > end and server.last is not None:
-                end, link = finish, server.last
+            _, finish, _, why = server.serve(start, amount, cause)
+            if finish > end:
+                end, link = finish, why
     sm.store.hold(end)
     if end > a.t:
         a.enabled(s, end, link)

@@ -88,7 +88,8 @@ class Model:
         self.sms: list[SmState] = []
         self.end: int = 0
         self.end_cause: Cause | None = None
-        self.finished: list[tuple[str, int, int, int, int]] = []
+        # (CTA, index of the warp class, start, end, stalls) of every agent that ended, in ticks
+        self.finished: list[tuple[int, int, int, int, int]] = []
 
     def drain(self) -> None:
         """Let every agent that can go on do so."""
@@ -185,9 +186,8 @@ class SmState:
             rest = port - Fraction(self.operand_bytes, self.operand_ticks)
             slowed = max(rest, port / 16)
             amount = int(amount * port / slowed)
-        _, end, _ = self.smem.serve(time, amount, cause)
-        assert self.smem.last is not None
-        return end, self.smem.last
+        _, end, _, why = self.smem.serve(time, amount, cause)
+        return end, why
 
     def launch(self, number: int, slot: int, time: int, cause: Cause) -> None:
         """Start a CTA on one of the SM's slots."""
@@ -217,7 +217,7 @@ class Cta:
         groups: dict[tuple[str, int], list[Agent]] = {}
         block = block_of(model.schedule, number)
         for i, c in enumerate(model.classes):
-            a = Agent(model, self, c, sm.key + 1 + slot * len(model.classes) + i, model.stalls[i])
+            a = Agent(model, self, i, sm.key + 1 + slot * len(model.classes) + i)
             a.stream = model.program.bound(model.binders[i], block, c.first)
             a.rec = sm.rec
             self.agents.append(a)
@@ -245,7 +245,7 @@ class Cta:
     def ended(self, a: Agent) -> None:
         """An agent is at its end; the CTA ends with the last of them."""
         model = self.sm.model
-        model.finished.append((a.warps.role, self.number, self.start, a.t, a.stall_total))
+        model.finished.append((self.number, a.index, self.start, a.t, a.stall_total))
         self.live -= 1
         a.done = True
         if a.t >= self.end:

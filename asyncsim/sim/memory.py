@@ -66,13 +66,18 @@ class Memory:
         sms, simulated = placement.sms, len(placement.sms)
         self._share = Fraction(simulated, placement.active_sms)
         self._all_sms = numbers.machine.gpu.sms
-        self._per_sim_byte = Fraction(placement.active_sms, simulated * self._all_sms)
+        # Each of the other simulated SMs stands for so many others.
+        self._others = Fraction(placement.active_sms - 1, max(1, simulated - 1))
         # DRAM runs on its own clock: in SM cycles it is faster when the SMs are slower.
         dram = self._share * Fraction(numbers.machine.clock.boost_mhz) / clock_mhz
-        self.dram = Fifo(DRAM, dram * numbers.rate("dram.read"))
-        self.dram_write = Fifo(DRAM_WRITE, self._share * numbers.rate("dram.write"))
-        self.store = Fifo(DRAM_WRITE, self._share * numbers.rate("gst.device"))
-        self.partial_store = Fifo(DRAM_WRITE, self._share * numbers.rate("gst.partial_device"))
+
+        def part_of(label: str, key: str, part: Fraction) -> Fifo:
+            return Fifo(label, part * numbers.rate(key), numbers.rate(key))
+
+        self.dram = part_of(DRAM, "dram.read", dram)
+        self.dram_write = part_of(DRAM_WRITE, "dram.write", self._share)
+        self.store = part_of(DRAM_WRITE, "gst.device", self._share)
+        self.partial_store = part_of(DRAM_WRITE, "gst.partial_device", self._share)
         self._ports: dict[int, Fifo] = {}
         whole = simulated == placement.active_sms
         for sm in sms:
@@ -80,13 +85,14 @@ class Memory:
             if group not in self._ports:
                 members = sum((s.gpc if whole else -s.gpc_active) == group for s in sms)
                 part = Fraction(members, sm.gpc_active)
-                self._ports[group] = Fifo(GPC, part * numbers.rate("l2.gpc"))
+                self._ports[group] = part_of(GPC, "l2.gpc", part)
         self._group = {s.index: s.gpc if whole else -s.gpc_active for s in sms}
         self._contents: OrderedDict[Box, tuple[int, Cause, int]] = OrderedDict()
         self._held = 0
         self._capacity = int(numbers.bytes("l2.capacity") * self._share)
-        self._flight: deque[tuple[int, int]] = deque()  # (landing, bytes) of DRAM reads
+        self._flight: deque[tuple[int, int, int]] = deque()  # DRAM reads: (landing, SM, bytes)
         self._in_flight = 0
+        self._own = {s.index: 0 for s in sms}
         self._round_trip = Line(numbers.curve("dram.round_trip_by_inflight"))
 
     def load(
@@ -112,30 +118,31 @@ class Memory:
         at, end, link, started = time, last[0], last, cause
         missed = ready is None and share.miss
         if missed:
-            at, end, started = self.dram.serve(at, amount * share.dram[0] // share.dram[1], started)
-            link = self.dram.last or link
+            size = amount * share.dram[0] // share.dram[1]
+            at, end, started, link = self.dram.serve(at, size, started)
         for server, size in (
             (gpc, amount * share.gpc[0] // share.gpc[1]),
             (sm.port, port_bytes),
         ):
-            at, finished, started = server.serve(at, size, started)
-            if finished >= end and server.last is not None:
-                end, link = finished, server.last
+            at, finished, started, why = server.serve(at, size, started)
+            if finished >= end:
+                end, link = finished, why
         landing = end + (latency.dram if missed else latency.l2)
         label = LATENCY_DRAM if missed else LATENCY_L2
         if missed:
             charged = amount * share.dram[0] // share.dram[1]
-            floor = time + self._loaded(time, charged)
+            floor = time + self._loaded(sm.index, time, charged)
             alone = last[0] + latency.alone.at(amount)
             if max(floor, alone) > landing:
                 landing, end, link = (
                     (floor, time, cause) if floor > alone else (alone, last[0], last)
                 )
-            self._flight.append((landing, charged))
+            self._flight.append((landing, sm.index, charged))
             self._in_flight += charged
+            self._own[sm.index] += charged
         elif ready is not None and ready[0] > landing:
             return ready[0], ready[1]
-        why: Cause = (landing, label, end, link)
+        why = (landing, label, end, link)
         if missed and box is not None:
             self._remember(box, landing, why, amount * share.dram[0] // share.dram[1])
         return landing, why
@@ -166,19 +173,20 @@ class Memory:
             _, (_, _, dropped) = self._contents.popitem(last=False)
             self._held -= dropped
 
-    def _loaded(self, time: int, amount: int) -> int:
+    def _loaded(self, sm: int, time: int, amount: int) -> int:
         """The DRAM round trip with the bytes in flight now, this request among them."""
-        flight = self._flight
+        flight, own = self._flight, self._own
         while flight and flight[0][0] <= time:
-            self._in_flight -= flight.popleft()[1]
-        per_sm = (self._in_flight + amount) * self._per_sim_byte
-        return self._round_trip.at(int(per_sm))
+            _, of, landed = flight.popleft()
+            self._in_flight -= landed
+            own[of] -= landed
+        total = (self._in_flight - own[sm]) * self._others + own[sm] + amount
+        return self._round_trip.at(int(total / self._all_sms))
 
     def write(self, time: int, amount: int, cause: Cause) -> tuple[int, Cause]:
         """When a bulk store's bytes have left the SM for L2 and DRAM."""
-        _, end, _ = self.dram_write.serve(time, amount, cause)
-        assert self.dram_write.last is not None
-        return end, self.dram_write.last
+        _, end, _, why = self.dram_write.serve(time, amount, cause)
+        return end, why
 
     def utilisation(self, total: int) -> dict[str, float]:
         """Busy share of the shared servers over the run."""

@@ -41,6 +41,7 @@ class Agent:
         "deferred",
         "done",
         "held",
+        "index",
         "indices",
         "issue_label",
         "key",
@@ -63,13 +64,14 @@ class Agent:
         self,
         model: Model,
         cta: Cta,
-        warps: WarpClass,
+        index: int,
         key: int,
-        stalls: dict[int, list[int]],
     ) -> None:
+        warps = model.classes[index]
         self.model: Model = model
         self.cta: Cta = cta
         self.warps: WarpClass = warps
+        self.index: int = index
         self.key: int = key
         self.stream: Iterator[Event] = iter(())
         self.held: Step | None = None  # to be executed next: it was put off
@@ -85,7 +87,7 @@ class Agent:
         self.comp: int = 0
         self.issue_label: str = f"issue of {warps.role}"
         self.comp_label: str = f"compute of {warps.role}"
-        self.stalls: dict[int, list[int]] = stalls
+        self.stalls: dict[int, list[int]] = model.stalls[index]
         self.stalled: int = 0
         self.stall_total: int = 0
         self.cp: GroupQueue = GroupQueue()

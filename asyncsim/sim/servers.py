@@ -12,38 +12,43 @@ from asyncsim.sim.path import Cause
 
 
 class Fifo:
-    """A server of ``rate`` bytes per tick. ``last``: the cause that ends when it becomes free."""
+    """A server of ``rate`` bytes per tick. ``last``: the cause that ends when it becomes free.
 
-    __slots__ = ("_den", "_free", "_num", "busy", "label", "last")
+    ``whole``: the rate of the server it is a part of. A part of a server that stands for many
+    requesters keeps its pace between requests, but each request goes through at the whole rate.
+    """
 
-    def __init__(self, label: str, rate: Fraction) -> None:
+    __slots__ = ("_den", "_free", "_num", "_whole_den", "_whole_num", "busy", "label", "last")
+
+    def __init__(self, label: str, rate: Fraction, whole: Fraction | None = None) -> None:
         self.label = label
         self._num, self._den = rate.numerator, rate.denominator
+        whole = whole or rate
+        self._whole_num, self._whole_den = whole.numerator, whole.denominator
         self._free = 0  # ticks times _num
         self.busy = 0  # the same
         self.last: Cause | None = None
 
-    def serve(self, time: int, amount: int, cause: Cause) -> tuple[int, int, Cause]:
-        """Serve ``amount`` bytes asked for at ``time``: (start, end, the cause of the start).
+    def serve(self, time: int, amount: int, cause: Cause) -> tuple[int, int, Cause, Cause]:
+        """Serve ``amount`` bytes asked for at ``time``: (start, end, why start, why end).
 
         The start is cut through: what follows may begin with the first byte.
         """
         num = self._num
         at, work = time * num, amount * self._den
-        free = self._free
-        last = self.last
+        free, last = self._free, self.last
         self.busy += work
         if free > at and last is not None:
             start, started = -(-free // num), last
             self._free = free + work
-            end = -(-self._free // num)
-            self.last = (end, self.label, last[2], last[3])
+            since, before = last[2], last[3]
         else:
             start, started = time, cause
             self._free = at + work
-            end = -(-self._free // num)
-            self.last = (end, self.label, time, cause)
-        return start, end, started
+            since, before = time, cause
+        end = start + -(-amount * self._whole_den // self._whole_num)
+        self.last = (-(-self._free // num), self.label, since, before)
+        return start, end, started, (end, self.label, since, before)
 
     @property
     def free(self) -> int:
