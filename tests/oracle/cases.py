@@ -10,7 +10,9 @@ from tests.oracle.program import Case, Op
 
 def random_case(rng: Random) -> Case:
     """One case with 0 to 3 mutations."""
-    family = rng.choice([ring, ring, rendezvous, rendezvous_ring, chain, named, cp_async, free])
+    family = rng.choice(
+        [ring, ring, rendezvous, rendezvous_ring, chain, named, cp_async, free, lanes, lanes]
+    )
     case = family(rng)
     for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
         case = mutate(rng, case)
@@ -155,6 +157,29 @@ def cp_async(rng: Random) -> Case:
     return Case((1, 1), stages, threads)
 
 
+def lanes(rng: Random) -> Case:
+    """A ring whose consumers are whole warps: who waits, who meets, who arrives is drawn."""
+    stages, steps, warps = rng.randint(1, 2), rng.randint(1, 4), rng.choice([1, 1, 2])
+    wait_wide, read_wide = rng.random() < 0.7, rng.random() < 0.8
+    meets = rng.choice(["after wait", "before arrive", "before arrive", "both", "none"])
+    arrive_wide = rng.random() < 0.4
+    full, empty = list(range(stages)), list(range(stages, 2 * stages))
+    counts = [1] * stages + [warps * (32 if arrive_wide else 1)] * stages
+    producer: list[Op] = []
+    readers: list[list[Op]] = [[] for _ in range(warps)]
+    for i in range(steps):
+        s, phase = i % stages, i // stages % 2
+        producer += [Op("wait", empty[s], phase ^ 1), Op("arrive_expect", full[s], 1)]
+        producer.append(Op("copy", full[s], cell=s, tag=i))
+        for r in readers:
+            r.append(Op("wait", full[s], phase, wide=wait_wide))
+            r += [Op("meet")] if meets in ("after wait", "both") else []
+            r.append(Op("read", cell=s, tag=i, wide=read_wide))
+            r += [Op("meet")] if meets in ("before arrive", "both") else []
+            r.append(Op("arrive", empty[s], wide=arrive_wide))
+    return Case(tuple(counts), stages, (tuple(producer), *map(tuple, readers)))
+
+
 def free(rng: Random) -> Case:
     """Anything: arrivals, waits, copies and reads at random."""
     n, bars = rng.randint(2, 3), rng.randint(1, 2)
@@ -221,6 +246,8 @@ def mutate(rng: Random, case: Case) -> Case:
             ops[at] = replace(op, n=op.n + 1)
         case 4 if op.b >= 0 and op.kind not in ("sync", "bar_arrive"):
             ops[at] = replace(op, b=rng.randrange(len(case.counts)))
+        case 5 if op.kind in ("wait", "read") and rng.random() < 0.5:
+            ops[at] = replace(op, wide=not op.wide)
         case 5 if case.counts and op.kind in ("arrive", "wait"):
             counts = list(case.counts)
             b = rng.randrange(len(counts))

@@ -36,16 +36,37 @@ def explore(case: Case) -> set[str]:
     return _Explorer(case).run()
 
 
+def _chains(case: Case) -> tuple[list[tuple[Op, ...]], list[int]]:
+    """Two chains a thread: the elected lane, and the other 31 lanes."""
+    chains: list[tuple[Op, ...]] = []
+    meet = Op("meet")
+    for thread in case.threads:
+        elected: list[Op] = []
+        others: list[Op] = []
+        alone = not any(op.wide or op.kind == "meet" for op in thread)
+        for op in thread:
+            if op.kind in ("sync", "bar_arrive") and not alone:
+                elected += [meet, op, meet]
+                others += [meet, meet]
+            else:
+                elected.append(op)
+                if op.wide or op.kind == "meet":
+                    others.append(op)
+        chains += [tuple(elected), tuple(others)]
+    return chains, [1, 31] * len(case.threads)
+
+
 class _Explorer:
     def __init__(self, case: Case) -> None:
         self.case = case
         ids = {o.b for t in case.threads for o in t if o.kind in ("sync", "bar_arrive")}
         self.ids = sorted(ids)
+        self.chains, self.lanes = _chains(case)
         self.trouble: set[str] = set()
 
     def run(self) -> set[str]:
         case = self.case
-        n = len(case.threads)
+        n = len(self.chains)
         start = State(
             (0,) * n,
             tuple(None if i in case.late else (0, c, 0) for i, c in enumerate(case.counts)),
@@ -73,11 +94,11 @@ class _Explorer:
 
     def _next(self, state: State, i: int) -> Op | None:
         pc = state.pcs[i]
-        thread = self.case.threads[i]
+        thread = self.chains[i]
         return thread[pc] if pc < len(thread) else None
 
     def _end(self, state: State) -> None:
-        if any(self._next(state, i) for i in range(len(self.case.threads))):
+        if any(self._next(state, i) for i in range(len(self.chains))):
             self.trouble.add("hang")
             return
         for bar in state.bars:
@@ -87,9 +108,9 @@ class _Explorer:
     def _races(self, state: State) -> None:
         users: list[tuple[int, bool, object]] = []
         for thread, pc in state.flying:
-            users.append((self.case.threads[thread][pc].cell, True, "copy"))
+            users.append((self.chains[thread][pc].cell, True, "copy"))
         live = False
-        for i in range(len(self.case.threads)):
+        for i in range(len(self.chains)):
             op = self._next(state, i)
             live |= op is not None
             if op is not None and op.kind in ("read", *WRITES):
@@ -98,12 +119,12 @@ class _Explorer:
             for b in range(a):
                 if users[a][0] == users[b][0] and (users[a][1] or users[b][1]):
                     self.trouble.add("race")
-        if not live and any(self.case.threads[t][pc].kind == "copy" for t, pc in state.flying):
+        if not live and any(self.chains[t][pc].kind == "copy" for t, pc in state.flying):
             self.trouble.add("outstanding")
 
     def _after(self, state: State) -> list[State]:
         found = []
-        for i in range(len(self.case.threads)):
+        for i in range(len(self.chains)):
             op = self._next(state, i)
             if op is not None:
                 try:
@@ -148,7 +169,7 @@ class _Explorer:
                 bars = (*state.bars[: op.b], (0, op.n, 0), *state.bars[op.b + 1 :])
                 return self._advance(state, i, bars=bars)
             case "arrive":
-                return self._advance(state, i, bars=self._bar(state, op.b, op.n, 0))
+                return self._advance(state, i, bars=self._bar(state, op.b, op.n * self.lanes[i], 0))
             case "expect":
                 bars = self._bar(state, op.b, 0, op.n, counts=False)
                 return self._advance(state, i, bars=bars)
@@ -187,6 +208,15 @@ class _Explorer:
                 if any(f in state.flying for g in due for f in g):
                     return None
                 return self._advance(state, i)
+            case "meet":
+                twin = self._next(state, i ^ 1)
+                if twin is None or twin.kind != "meet":
+                    return None
+                pcs = list(state.pcs)
+                pcs[i] += 1
+                pcs[i ^ 1] += 1
+                fields = {f: getattr(state, f) for f in State.__dataclass_fields__}
+                return State(**{**fields, "pcs": tuple(pcs)})
             case "sync" | "bar_arrive":
                 return self._named(state, i, op)
             case _:
@@ -217,7 +247,7 @@ class _Explorer:
         return State(**fields)
 
     def _land(self, state: State, flight: tuple[int, int]) -> State:
-        op = self.case.threads[flight[0]][flight[1]]
+        op = self.chains[flight[0]][flight[1]]
         fields = {f: getattr(state, f) for f in State.__dataclass_fields__}
         fields["flying"] = state.flying - {flight}
         fields["cells"] = (*state.cells[: op.cell], op.tag, *state.cells[op.cell + 1 :])

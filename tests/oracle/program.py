@@ -1,6 +1,7 @@
 """Small schedules for the oracle: threads over barriers and cells, and how to build them.
 
-A thread is the elected lane of a warp; each cell is a 16-byte tile stage. Generic accesses are
+A thread is a warp: its elected lane, and the other lanes for the ops that all lanes execute; each
+cell is a 16-byte tile stage. Generic accesses are
 followed by a proxy fence: the explorer knows no proxies.
 """
 
@@ -17,19 +18,21 @@ UNIT = 16  # bytes of a cell, of a copy, and of one unit of expect
 @dataclass(frozen=True)
 class Op:
     """kind: arrive expect arrive_expect copy wait read write sync bar_arrive cp_async commit
-    wait_group init. ``n``: arrivals, units, parity, threads or N; ``tag``: row of the source."""
+    wait_group init meet. ``n``: arrivals, units, parity, threads or N; ``tag``: row of the source;
+    ``wide``: executed by all 32 lanes (arrive, wait, read)."""
 
     kind: str
     b: int = -1
     n: int = 1
     cell: int = -1
     tag: int | None = None
+    wide: bool = False
 
     def __str__(self) -> str:
-        parts = [self.kind]
+        parts = [self.kind + ("*" if self.wide else "")]
         if self.b >= 0:
             parts.append(f"b{self.b}")
-        if self.kind not in ("read", "write", "copy", "cp_async", "commit"):
+        if self.kind not in ("read", "write", "copy", "cp_async", "commit", "meet"):
             parts.append(str(self.n))
         if self.cell >= 0:
             parts.append(f"cell{self.cell}")
@@ -114,6 +117,10 @@ def build(case: Case) -> Schedule:
                         k.bar.sync(named[op.b, op.n])
                     elif op.kind == "bar_arrive":
                         k.bar.arrive(named[op.b, op.n])
+                    elif op.kind == "meet":
+                        k.bar.warp_sync()
+                    elif op.wide:
+                        emit(op)
                     else:
                         with k.elect():
                             emit(op)

@@ -15,6 +15,7 @@ from tests.oracle.cases import (
     chain,
     cp_async,
     free,
+    lanes,
     mutate,
     named,
     random_case,
@@ -27,7 +28,7 @@ from tests.oracle.program import Case
 
 DISAGREED_ONCE = (3001183,)
 
-FAMILIES = (ring, rendezvous, rendezvous_ring, chain, named, cp_async, free)
+FAMILIES = (ring, rendezvous, rendezvous_ring, chain, named, cp_async, free, lanes)
 
 
 def assert_agrees(case: Case) -> None:
