@@ -36,6 +36,8 @@ class Context:
     ``way_out``: label behind the elected region that is open, "" outside one. ``loops``: loop
     variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
     none, nothing can give up). ``shapes``: wgmma shape functions that the kernel needs.
+    ``accumulators``: of the open scope. ``common_fragments``: declared before the roles.
+    ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the end of its own.
     """
 
     schedule: Schedule
@@ -48,7 +50,9 @@ class Context:
     common_waits: int = 0
     waits: int = 0
     shapes: dict[str, str] = field(default_factory=dict)
-    fragments: list[str] = field(default_factory=list)
+    accumulators: list[str] = field(default_factory=list)
+    common_fragments: frozenset[str] = frozenset()
+    roles_leave: bool = False
 
     def put(self, text: str) -> None:
         for line in text.splitlines():

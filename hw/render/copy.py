@@ -57,7 +57,7 @@ def _wait(c: Context, kind: GroupKind, n: int, read: bool) -> None:
         case GroupKind.WGMMA:
             c.put(f"wgmma_wait<{n}>();")
             if n == 0:
-                for name in c.fragments:
+                for name in c.accumulators:
                     c.put(f"wgmma_landed(f_{name});")
         case _ as unreachable:
             assert_never(unreachable)

@@ -8,7 +8,13 @@ from pathlib import Path
 from asyncsim.errors import ScheduleError
 from asyncsim.hw.render.context import C_TYPES, Context, static_stride, stride_name
 from asyncsim.hw.render.model import Parameter, ParameterKind, Rendered, Variant
-from asyncsim.hw.render.statements import declare, render_body, render_scope
+from asyncsim.hw.render.statements import (
+    declare,
+    fragment_names,
+    leave,
+    render_body,
+    render_scope,
+)
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor, TensorMap
 from asyncsim.ir.op import GlobalView
@@ -156,9 +162,12 @@ def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
     c.put(f"if (warp == {s.warps - 1} && elect_one()) {{ {mark} {prefetch} }}".replace("  }", " }"))
     if c.variant.stamps:
         c.put(f"Recorder stamps = recorder(stamp_buffer, stamp_ctas, {s.warps}, stamp_capacity);")
-    if s.body and isinstance(s.body[-1], Specialize):
+    c.roles_leave = bool(s.body) and isinstance(s.body[-1], Specialize)
+    if any(isinstance(statement, Specialize) for statement in s.body):
         declare(c, s.body)
-        c.common_waits = c.waits
+        c.common_waits, c.common_fragments = c.waits, fragment_names(s.body)
         render_body(c, s.body)
+        if not c.roles_leave:
+            leave(c)
     else:
-        render_scope(c, s.body)
+        render_scope(c, s.body, leaves=True)

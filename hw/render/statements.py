@@ -74,17 +74,18 @@ def _elect(c: Context, s: Elect, *, last_of_role: bool) -> None:
     c.way_out = ""
     if last_of_role:
         c.depth += 1
-        _leave(c, "CLOCK_END();")
+        leave(c, elected=True)
         c.depth -= 1
     c.put("}")
 
 
-def _leave(c: Context, mark: str) -> None:
+def leave(c: Context, *, elected: bool = False) -> None:
+    """The end of a warp: copies drained if it gave up, its last stamp, its end mark."""
     if c.waits:
         c.put("if (guard.aborted) drain();")
     if c.variant.stamps:
         c.put(f"stamp(stamps, {END_WORD:#x}u);")
-    c.put(mark)
+    c.put("CLOCK_END();" if elected else "if (elect_one()) CLOCK_END();")
 
 
 def _waits(body: tuple[Stmt, ...]) -> int:
@@ -99,21 +100,23 @@ def _specialize(c: Context, roles: tuple[Role, ...]) -> None:
         first = f" - {role.first_warp}" if role.first_warp else ""
         c.put(f"const int warp_in_role = warp{first};")
         c.put("const int thread_in_role = warp_in_role * 32 + lane;")
-        render_scope(c, role.body)
+        render_scope(c, role.body, leaves=c.roles_leave)
         c.depth -= 1
     c.put("}")
+    c.waits = c.common_waits + sum(_waits(role.body) for role in roles)
 
 
-def render_scope(c: Context, body: tuple[Stmt, ...]) -> None:
-    """A body that ends a warp's work: its vars and fragments, its statements, then leaving."""
+def render_scope(c: Context, body: tuple[Stmt, ...], *, leaves: bool) -> None:
+    """The vars and fragments of a body, its statements, then leaving if it ends a warp's work."""
     declare(c, body)
     last = body[-1] if body else None
     if isinstance(last, Elect) and not last.of_role:
         render_body(c, body[:-1])
-        _elect(c, last, last_of_role=True)
+        _elect(c, last, last_of_role=leaves)
         return
     render_body(c, body)
-    _leave(c, "if (elect_one()) CLOCK_END();")
+    if leaves:
+        leave(c)
 
 
 def declare(c: Context, body: tuple[Stmt, ...]) -> None:
@@ -123,14 +126,21 @@ def declare(c: Context, body: tuple[Stmt, ...]) -> None:
     names = dict.fromkeys(s.var for s in own if isinstance(s, Set) and s.declare)
     if names:
         c.put("int " + ", ".join(f"v_{name}" for name in names) + ";")
-    c.fragments = []
+    c.accumulators = []
     for name in dict.fromkeys(r.name for s in own if isinstance(s, OpBase) for r in _fragments(s)):
         fragment = c.schedule.fragment(name)
         text = f"{C_TYPES[fragment.dtype]} f_{name}[{fragment.registers}]"
         if fragment.layout is FragmentLayout.ACCUMULATOR:
-            c.fragments.append(name)
+            c.accumulators.append(name)
             text += " = {}"
-        c.put(text + ";")
+        if name not in c.common_fragments:
+            c.put(text + ";")
+
+
+def fragment_names(body: tuple[Stmt, ...]) -> frozenset[str]:
+    """The fragments that a body uses, without those that only its roles use."""
+    own = (s for s in _own_statements(body) if isinstance(s, OpBase))
+    return frozenset(r.name for s in own for r in _fragments(s))
 
 
 def _own_statements(body: tuple[Stmt, ...]) -> list[Stmt]:

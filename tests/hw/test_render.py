@@ -118,3 +118,43 @@ def test_division_by_a_run_time_value_is_refused() -> None:
         "divide by a compile-time integer, or count with a var (pipeline_state)"
     )
     assert "floor_div<3>(block_x * 7 + 1)" in kernel_text(render(divided(False)))
+
+
+def joined() -> Schedule:
+    """A fragment from before the roles, a role that ends in elect, and statements after them."""
+    k = ScheduleBuilder("joined", archs=("sm_90a",))
+    result = k.global_tensor("result", (64,), "u32", output=True)
+    value = k.fragment("value", registers=1, dtype="u32")
+    full = k.mbarriers("full", count=1)
+    k.mem.compute(ZERO, value.all)
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+    k.bar.sync()
+    with k.specialize():
+        with k.role("waiter", warps=1):
+            k.mbarrier.wait(full[0], 0)
+            k.mem.compute(ADD_ONE, value.all)
+        with k.role("arriver", warps=1), k.elect():
+            k.mbarrier.arrive(full[0])
+    k.bar.sync()
+    k.mem.st_global(result.box((k.thread_in_role,), (1,)), value.all)
+    return k.finish()
+
+
+ADD_ONE = ComputeDef(
+    name="add_one",
+    operands=(ComputeOperand(name="value", kind="fragment", mode=AccessMode.READ_WRITE),),
+    work=lambda: Work(alu=1),
+    cuda="value[0] += 1u;",
+    numpy=lambda value, **_: value.__iadd__(1),
+)
+
+
+def test_statements_after_the_roles() -> None:
+    text = kernel_text(render(joined(), "sm_90a", Variant(stamps=True)))
+    assert text.count("u32 f_value[1];") == 1  # not shadowed inside the role
+    assert text.count("stamp(stamps, 0xffffffffu);") == 1  # no warp leaves with its role
+    assert text.count("CLOCK_END();") == 1
+    assert "if (!guard.aborted) store_vector(t_result" in text  # a role may have given up
+    assert text.index("CLOCK_END();") > text.index("store_vector(t_result")
