@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from asyncsim.build import families
-from asyncsim.build.declare import Declarations
+from asyncsim.build.declare import Declarations, check_name
 from asyncsim.build.pipeline import Pipeline, PipelineState
 from asyncsim.build.value import Index, Value, as_expr
 from asyncsim.build.where import caller
@@ -37,6 +37,7 @@ class ScheduleBuilder(Declarations):
 
     def __init__(self, name: str, *, archs: Sequence[str] = ("sm_90a",)) -> None:
         super().__init__()
+        check_name(name)
         self.name = name
         self._archs = tuple(archs)
         self._grid = (1, 1, 1)
@@ -49,6 +50,7 @@ class ScheduleBuilder(Declarations):
         self._var_depth: dict[str, int] = {}
         self._elect_depth = 0
         self._roles: list[Role] | None = None
+        self._specializing = False
         self._statements = 0
         self._next_op = 0
         self._finished = False
@@ -136,6 +138,8 @@ class ScheduleBuilder(Declarations):
     def loop(self, trip_count: Index, *, name: str = "i", unroll: int = 1) -> Iterator[Value]:
         """``for i in range(trip_count)``."""
         loc = caller()
+        if unroll < 1:
+            raise ScheduleError(f"unroll = {unroll}", fix="give at least 1", loc=loc)
         var = self._new_var(name)
         count = self._uniform(trip_count)
         body: list[Stmt] = []
@@ -195,7 +199,9 @@ class ScheduleBuilder(Declarations):
                 fix="merge the roles into one specialize block",
             )
         self._roles = []
+        self._specializing = True
         yield
+        self._specializing = False
         self._open[-1].append(Specialize(roles=tuple(self._roles), loc=loc))
 
     @contextmanager
@@ -208,6 +214,7 @@ class ScheduleBuilder(Declarations):
                 fix="write `with k.specialize():` around roles",
                 loc=loc,
             )
+        check_name(name)
         if name == "block" or any(r.name == name for r in self._roles):
             raise ScheduleError(
                 f"role name {name!r} is taken", fix="give each role a name of its own", loc=loc
@@ -266,6 +273,7 @@ class ScheduleBuilder(Declarations):
 
     def _new_var(self, name: str) -> str:
         """``name``, or name_2, name_3, ... where it is taken; roles do not see each other's."""
+        check_name(name)
         unique, n = name, 1
         while unique in self._names or unique in self._var_depth:
             n += 1
@@ -299,6 +307,14 @@ class ScheduleBuilder(Declarations):
                 f"more than {MAX_STATEMENTS} statements were traced",
                 loc=caller(),
                 fix="use k.loop instead of a Python loop",
+            )
+        if self._finished:
+            raise ScheduleError("the schedule is finished", fix="call finish() last", loc=caller())
+        if self._specializing and not self._role_warps:
+            raise ScheduleError(
+                "a statement inside specialize and outside its roles belongs to no warp",
+                fix="put it into a role, or before specialize",
+                loc=caller(),
             )
         self._open[-1].append(statement)
 

@@ -43,10 +43,7 @@ class Declarations:
         self._names: set[str] = set()
 
     def _new_name(self, name: str) -> None:
-        if not _NAME.match(name):
-            raise ScheduleError(
-                f"{name!r} is not a name", fix="use letters, digits and _", loc=caller()
-            )
+        check_name(name)
         if name in self._names:
             raise ScheduleError(f"{name!r} is declared twice", fix="rename one", loc=caller())
         self._names.add(name)
@@ -68,6 +65,12 @@ class Declarations:
             strides = [1] * len(extents)
             for d in range(len(extents) - 2, -1, -1):
                 strides[d] = strides[d + 1] * extents[d + 1]
+        if len(strides) != len(extents) or min(strides) < 0:
+            raise ScheduleError(
+                f"tensor {name!r} of shape {extents} has strides {tuple(strides)}",
+                fix="give one stride of 0 or more elements per dimension",
+                loc=caller(),
+            )
         decl = GlobalTensor(
             name=name,
             shape=extents,
@@ -195,6 +198,14 @@ class Declarations:
         )
         self._decls.append(decl)
         return FragmentHandle(decl)
+
+
+def check_name(name: str) -> None:
+    """A name is part of generated code and of traces. Raises ScheduleError."""
+    if not _NAME.match(name):
+        raise ScheduleError(
+            f"{name!r} is not a name", fix="use letters, digits and _", loc=caller()
+        )
 
 
 def _extents(shape: Sequence[int], what: str) -> tuple[int, ...]:

@@ -14,6 +14,19 @@ def test_names_are_identifiers(name):
     )
 
 
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda k, name: k.var(name),
+        lambda k, name: k.loop(4, name=name).__enter__(),
+        lambda k, name: (k.specialize().__enter__(), k.role(name, warps=1).__enter__()),
+        lambda k, name: type(k)(name),
+    ],
+)
+def test_variables_roles_and_schedules_have_names_too(use):
+    expect(lambda k: use(k, "a; b"), "'a; b' is not a name", "use letters, digits and _")
+
+
 def test_names_are_unique():
     def build(k):
         k.arg("x", 1)
@@ -29,6 +42,11 @@ def test_names_are_unique():
             lambda k: k.global_tensor("t", (4, 0), "f32"),
             "tensor 't' has shape (4, 0)",
             "every extent is at least 1",
+        ),
+        (
+            lambda k: k.global_tensor("t", (4, 4), "f32", strides=(1,)),
+            "tensor 't' of shape (4, 4) has strides (1,)",
+            "give one stride of 0 or more elements per dimension",
         ),
         (
             lambda k: k.smem_tile("t", (), "f32"),

@@ -116,6 +116,39 @@ def test_specialize_stands_once_at_the_top():
         )
 
 
+def test_specialize_holds_roles_only():
+    def op(k):
+        with k.specialize():
+            k.bar.sync()
+
+    def wrapped(k):
+        with k.specialize(), k.when(k.block_idx == 0), k.role("r", warps=1):
+            pass
+
+    for build in (op, wrapped):
+        expect(
+            build,
+            "a statement inside specialize and outside its roles belongs to no warp",
+            "put it into a role, or before specialize",
+        )
+
+
+def test_nothing_is_added_to_a_finished_schedule():
+    def build(k):
+        k.finish()
+        k.bar.sync()
+
+    expect(build, "the schedule is finished", "call finish() last")
+
+
+def test_unroll_is_at_least_1():
+    def build(k):
+        with k.loop(4, unroll=0):
+            pass
+
+    expect(build, "unroll = 0", "give at least 1")
+
+
 def test_roles():
     def outside(k):
         with k.role("r", warps=1):
