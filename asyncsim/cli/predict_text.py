@@ -10,7 +10,7 @@ MAX_STALLS = 12
 
 
 def prediction_text(p: Prediction, machine: Machine) -> str:
-    """Cycles, time, what bounds it, occupancy, engines, and how much is assumed."""
+    """Cycles, time, what bounds it, occupancy, engines, and how the numbers used are known."""
     occ = p.occupancy
     per_sm = "1 CTA" if occ.ctas_per_sm == 1 else f"{occ.ctas_per_sm} CTAs"
     out = [
@@ -27,7 +27,7 @@ def prediction_text(p: Prediction, machine: Machine) -> str:
         out.append(wrap(_shares(p.path), first="path       "))
     if p.engines:
         out.append(wrap(_shares(p.engines), first="engines    "))
-    out.append(wrap(_assumed(p.assumed), first="numbers    "))
+    out.append(wrap(_numbers(p.origins), first="numbers    "))
     return "\n".join(out)
 
 
@@ -64,7 +64,10 @@ def _spread(pct: float) -> str:
     return f" (+-{pct:.2g} % by the order of ties)" if pct >= 0.005 else ""
 
 
-def _assumed(n: int) -> str:
-    if n == 0:
-        return "all machine numbers that were used are measured or published"
-    return f"{n} of the machine numbers that were used {'is' if n == 1 else 'are'} assumed"
+def _numbers(origins: dict[str, dict[str, int]]) -> str:
+    """How the machine's numbers that were used are known; the assumed ones by table of its file."""
+    kinds = ("measured", "published", "assumed")
+    counts = [f"{sum(origins[how].values())} {how}" for how in kinds if how in origins]
+    assumed = origins.get("assumed", {})
+    where = ", ".join(f"{unit} {n}" for unit, n in sorted(assumed.items(), key=lambda i: -i[1]))
+    return ", ".join(counts) + (f": {where}" if where else "")

@@ -39,7 +39,7 @@ import pytest
         ),
         (
             "predict tma_ring --machine h20",
-            "unknown machine 'h20': did you mean 'h200'? known machines: h200; "
+            "unknown machine 'h20': did you mean 'h200'? known machines: a100, b200, h100, h200; "
             "or give the path of a .toml file",
         ),
         ("check tma_ring -p stages", "-p stages: write -p NAME=VALUE, for example -p stages=4"),
