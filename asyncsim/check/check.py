@@ -16,15 +16,23 @@ from asyncsim.check.model import Fault
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Finding, Rule, Severity
-from asyncsim.stream.program import Program
+from asyncsim.stream.program import Program, StreamLimit
 
 
 def check(schedule: Schedule, *, max_states: int = 1_000_000) -> CheckResult:
     """The verdict for every interleaving of warps and every order of completions.
 
     ``max_states`` bounds the search behind a condition that does not hold; when it is used up the
-    verdict is INCOMPLETE and ``note`` names the condition and the two ops.
+    verdict is INCOMPLETE and ``note`` names the condition and the two ops. Raises ScheduleError for
+    an expression that fails (a division by zero).
     """
+    try:
+        return _check(schedule, max_states)
+    except StreamLimit as limit:
+        return CheckResult(verdict=Verdict.INCOMPLETE, note=str(limit))
+
+
+def _check(schedule: Schedule, max_states: int) -> CheckResult:
     program = Program(schedule)
     use = block_use(schedule)
     kinds = Survey([(0, 0, 0)]) if use.uniform else survey(program)

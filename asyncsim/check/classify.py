@@ -97,7 +97,7 @@ def _in_flight(clash: Clash, flight: Flight, reader: Touch) -> Named:
                 "released without a wait",
                 "a wgmma.wait_group that covers the group, before the release",
                 "release the stage of an earlier step, after wgmma.wait_group",
-                x.step,
+                flight.commit or x.step,
             )
         return _plain(clash, reader)
     if (flight.retired is not None or _source_read(clash, flight)) and not own:

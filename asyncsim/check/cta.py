@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
@@ -27,9 +27,10 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding, Rule, Severity
-from asyncsim.stream.program import Event, Program
+from asyncsim.stream.program import Event, Program, run_checked
 
 RANDOM_RUNS = 4
+MAX_WARP_OPS = 1_000_000
 MAX_SEARCHED_OPS = 50_000
 
 
@@ -66,7 +67,7 @@ class _Cta:
         streams = (
             [iter(e) for e in self._events]
             if self._events is not None
-            else [self._program.stream(self._block, w) for w in warps]
+            else [self._stream(w) for w in warps]
         )
         execution = Execution(
             schedule,
@@ -82,13 +83,15 @@ class _Cta:
             check_exit(execution)
         return execution, findings_of(execution, report, self.suspects)
 
+    def _stream(self, warp: int) -> Iterator[Event]:
+        return run_checked(self._program.stream(self._block, warp), MAX_WARP_OPS)
+
     def events(self) -> list[list[Event]] | None:
         """The streams, kept; None if they are too long."""
         if self._events is None:
             events: list[list[Event]] = []
             for w in range(self._program.schedule.warps):
-                stream = self._program.stream(self._block, w)
-                events.append(list(islice(stream, MAX_SEARCHED_OPS + 1)))
+                events.append(list(islice(self._stream(w), MAX_SEARCHED_OPS + 1)))
                 if sum(map(len, events)) > MAX_SEARCHED_OPS:
                     return None
             self._events = events

@@ -18,7 +18,7 @@ from asyncsim.ir import op as ops
 from asyncsim.memory.region import GlobalBox
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access
-from asyncsim.stream.program import Program
+from asyncsim.stream.program import Program, StreamLimit, run_checked
 
 Block = tuple[int, int, int]
 
@@ -82,7 +82,7 @@ class _Cta:
         self._written = written
         parts: list[object] = []
         for index in range(program.schedule.warps):
-            stream = program.stream(block, index)
+            stream = run_checked(program.stream(block, index), EVENT_LIMIT + 1)
             warp = Warp(index, program.place(block, index), iter(()))
             try:
                 for pos, event in enumerate(stream):
@@ -94,6 +94,8 @@ class _Cta:
                     parts.append((dyn.op.id, dyn.barrier, dyn.value, dyn.ints))
                     for access in dyn.accesses:
                         self._access(access, step, bounds, found, parts)
+            except StreamLimit:
+                self.events = EVENT_LIMIT + 1
             except ScheduleError as error:
                 parts.append(str(error))  # found again when this CTA is checked
         self.signature = hash(tuple(parts))

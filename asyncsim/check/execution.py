@@ -219,8 +219,10 @@ class Execution:
         return event
 
     def _schedule_error(self, cause: ScheduleError, step: Step | None) -> None:
-        rule = cause.rule or Rule.OUT_OF_BOUNDS
-        self.fault(Fault(rule=rule, message=f"{cause.message}; {cause.fix}", step=step))
+        """An operand that breaks a rule is a finding; any other error makes no schedule at all."""
+        if cause.rule is None:
+            raise cause
+        self.fault(Fault(rule=cause.rule, message=f"{cause.message}; {cause.fix}", step=step))
 
     def _wake(self, agents: list[Agent]) -> None:
         for agent in agents:

@@ -29,11 +29,12 @@ class Group:
 class Warpgroup:
     """Four warps that execute the same wgmma instructions; the first to reach one records it."""
 
-    __slots__ = ("comp", "groups", "open", "sequence", "waiters", "warps")
+    __slots__ = ("broken", "comp", "groups", "open", "sequence", "waiters", "warps")
 
     def __init__(self, comp: int, warps: int) -> None:
         self.comp = comp
         self.warps = warps
+        self.broken = False  # its warps have parted
         self.sequence: dict[int, tuple[int, int]] = {}  # index: op id, warps still to come
         self.open: list[Flight] = []
         self.groups: dict[int, Group] = {}  # those that some warp has not waited for
@@ -82,7 +83,8 @@ class TensorCores:
             del group.sequence[i]
         else:
             group.sequence[i] = known[0], known[1] - 1
-        if known[0] != step.dyn.op.id:
+        if known[0] != step.dyn.op.id and not group.broken:
+            group.broken = True
             message = (
                 f"warp {step.warp.index} executes another wgmma instruction than the first warp "
                 "of its warpgroup"
@@ -109,6 +111,8 @@ class TensorCores:
             message, other = f"{d.name} is used by wgmma of two shapes without a fence", last[1]
         else:
             return
+        mine.fence = step.pos  # one missing fence is one finding
+        mine.touched.clear()
         self._fault(
             Fault(
                 rule=Rule.MISSING_WGMMA_FENCE, message=message, step=step, other=other, name=d.name
