@@ -36,9 +36,9 @@ ADD_ROWS = ComputeDef(
 
 TWINS = (
     Twin(
-        name="no_wait",
+        name="late_wait",
         rule=Rule.READ_BEFORE_ARRIVAL,
-        summary="adds the tile without waiting for the full barrier",
+        summary="waits for the full barrier after it has added the tile",
     ),
     Twin(
         name="early_release",
@@ -79,12 +79,14 @@ def column_sum(
             k.mem.compute(CLEAR, sums.all)
             state = k.pipeline_state(stages)
             with k.loop(n) as i:
-                if twin != "no_wait":
+                if twin != "late_wait":
                     k.mbarrier.wait(full[state.stage], state.phase)
                 if twin == "early_release":
                     release(state.stage)
                 meant = matrix.box(((k.block_idx * n + i) * rows, 0), (rows, 32))
                 k.mem.compute(ADD_ROWS, sums.all, ring[state.stage].expecting(meant), rows)
+                if twin == "late_wait":
+                    k.mbarrier.wait(full[state.stage], state.phase)
                 if twin != "early_release":
                     release(state.stage)
                 state.advance()

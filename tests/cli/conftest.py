@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import resources
@@ -39,10 +40,12 @@ def cli(capsys: pytest.CaptureFixture[str]) -> Cli:
 
 @pytest.fixture
 def sm_100a_machine(tmp_path: Path) -> str:
-    """A machine file that says sm_100a; its numbers are those of h200."""
+    """A machine file that says sm_100a: h200 under another name, without wgmma."""
     text = (resources.files("asyncsim.machine") / "h200.toml").read_text(encoding="utf-8")
     text = text.replace('name = "h200"', 'name = "other"')
     text = text.replace('architecture = "sm_90a"', 'architecture = "sm_100a"')
+    text = re.sub(r"(?ms)^\[wgmma\].*?(?=^\[)", "", text)
+    text = re.sub(r"(?m)^wgmma_.*\n", "", text)
     path = tmp_path / "other.toml"
     path.write_text(text, encoding="utf-8")
     return str(path)

@@ -28,7 +28,7 @@ def test_listed(cli, path: str) -> None:  # type: ignore[no-untyped-def]
     assert row["name"] == "column_sum" and row["arch"] == ["sm_90a"]
     assert row["params"] == {"stages": 3, "tiles": 16, "rows": 64, "ctas": 132}
     assert row["twins"] == [
-        {"name": "no_wait", "rule": "READ_BEFORE_ARRIVAL"},
+        {"name": "late_wait", "rule": "READ_BEFORE_ARRIVAL"},
         {"name": "early_release", "rule": "WRITE_BEFORE_RELEASE"},
     ]
 
@@ -45,7 +45,7 @@ def test_clean(cli, path: str, stages: int, tiles: int) -> None:  # type: ignore
     assert (done.code, json.loads(done.out)["findings"]) == (0, [])
 
 
-@pytest.mark.parametrize("twin", ["no_wait", "early_release"])
+@pytest.mark.parametrize("twin", ["late_wait", "early_release"])
 def test_twins(cli, path: str, twin: str) -> None:  # type: ignore[no-untyped-def]
     done = cli("check", path, "--twin", twin, "--json")
     rules = [f["rule"] for f in json.loads(done.out)["findings"]]
