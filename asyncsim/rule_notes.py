@@ -64,14 +64,21 @@ with k.specialize():
     ),
     Rule.VACUOUS_WAIT: RuleNote(
         example="""\
+with k.elect_thread():
+    k.mbarrier.arrive_expect_tx(full[0], 1024)
+    k.tma.load(ring[0], data_map, (0, 0), full[0])
+k.mbarrier.wait(full[0], 0)
 with k.specialize():
-    with k.role("a", warps=1), k.elect():
-        k.mbarrier.arrive(full[0])
-        k.mbarrier.arrive(full[0])
-    with k.role("b", warps=1), k.elect():
+    with k.role("producer", warps=1), k.elect():
+        k.mbarrier.arrive_expect_tx(full[0], 1024)
+        k.tma.load(ring[1], data_map, (8, 0), full[0])
         k.mbarrier.wait(full[0], 1)
+        k.mbarrier.arrive(full[0])
+    with k.role("consumer", warps=1):
+        k.mbarrier.wait(full[0], 0)                        # the phase was not flipped
+        k.mem.ld_shared(r.all, ring[1].box((0, k.lane), (1, 1)))
 """,
-        fix="Wait for parity 0 first, or keep a phase bit that flips once a round of the ring.",
+        fix="Flip the phase bit each time the ring wraps, and carry it over from tile to tile.",
     ),
     Rule.PARITY_OUT_OF_RANGE: RuleNote(
         example="k.mbarrier.wait(full[0], 2)\n",
@@ -79,11 +86,16 @@ with k.specialize():
     ),
     Rule.EARLY_COMPLETION: RuleNote(
         example="""\
-with k.elect():
-    k.tma.load(ring[0], data_map, (0, 0), full[0])
-    k.mbarrier.arrive(full[0])
-    k.mbarrier.expect_tx(full[0], 1024)
-    k.mbarrier.wait(full[0], 0)
+with k.specialize():
+    with k.role("a", warps=1), k.elect():
+        k.mbarrier.arrive(full[0])                         # may complete phase 0 alone
+        k.mbarrier.wait(full[0], 0)
+        k.mbarrier.arrive(full[0])
+    with k.role("b", warps=1), k.elect():
+        k.mbarrier.expect_tx(full[0], 1024)
+        k.tma.load(ring[0], data_map, (0, 0), full[0])
+        k.mbarrier.wait(full[0], 0)
+        k.mbarrier.wait(full[0], 1)
 """,
         fix="Announce the bytes before, or with, the last arrival: `arrive_expect_tx`.",
     ),
