@@ -104,11 +104,12 @@ class Barriers:
 
     def arrive(self, b: Barrier, chain: Chain, step: Step, count: int, tx: int = 0) -> None:
         """``count`` arrivals by an observer; ``tx`` bytes are announced first, as one op."""
+        if not self._counted(b):
+            self._in_phase(b, chain, step, arrival=True)
         clock = chain.publish(step.pos)
         if self._counted(b):
             self._count_arrival(b, chain, step, count, clock)
             return
-        self._in_phase(b, chain, step, clock, arrival=True)
         if tx:
             self._announce(b, step, tx)
         generation = b.state.generation
@@ -120,8 +121,8 @@ class Barriers:
 
     def expect(self, b: Barrier, chain: Chain, step: Step, tx: int) -> None:
         """expect_tx alone: relaxed, it orders phases and no data."""
+        self._in_phase(b, chain, step, arrival=False)
         clock = chain.publish(step.pos)
-        self._in_phase(b, chain, step, clock, arrival=False)
         if not tx:
             b.state.expect_tx(0)
             return
@@ -239,11 +240,12 @@ class Barriers:
         b.gather = self._layout.join(b.gather, clock)
         b.counted_epochs = self._layout.join(b.counted_epochs, epoch)
 
-    def _in_phase(self, b: Barrier, chain: Chain, step: Step, clock: int, *, arrival: bool) -> None:
+    def _in_phase(self, b: Barrier, chain: Chain, step: Step, *, arrival: bool) -> None:
         """Conditions A and F, and rule 11, for an op that counts in the open phase."""
         if not b.state.initialised:
             return  # the state machine raises
         need = b.state.generation + 1
+        clock = chain.now(step.pos)
         comp = self._layout.shift(Section.CONTROL, b.comp)
         if (clock >> comp) & FIELD_MASK >= need:
             return

@@ -8,6 +8,7 @@ from asyncsim.check.describe import op_text
 from asyncsim.check.model import Clash, Flight, Reason, Step, Touch
 from asyncsim.ir.op import GroupKind
 from asyncsim.rules import Rule, Severity
+from asyncsim.stream.dyn import Proxy
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +163,9 @@ def _plain(clash: Clash, reader: Touch) -> Named:
             repair = "wait for the barrier (or group) of the copy before reading"
         if same_lane_group and writer.flight is None:
             missing, repair = "a warp barrier between them", "add k.bar.warp_sync()"
+        elif writer.flight is None and writer.access.proxy is Proxy.GENERIC:
+            missing = "a block barrier between the store and the read"
+            repair = "add k.bar.sync() after the store"
         if clash.vacuous is not None:
             return _vacuous(clash, clash.vacuous, reader, writer)
         message = (

@@ -16,6 +16,7 @@ from typing import assert_never, get_args
 from asyncsim.check.barriers import Barrier, Barriers
 from asyncsim.check.clock import FIELD_BITS, ClockLayout, Section
 from asyncsim.check.counting import Counting
+from asyncsim.check.describe import op_text
 from asyncsim.check.global_memory import GlobalMemory
 from asyncsim.check.grid import Bounds
 from asyncsim.check.lanes import LaneOverlap
@@ -63,6 +64,7 @@ class Landing:
     clock: int
     step: Step
     touches: list[Touch]
+    bytes: int
 
 
 class Execution:
@@ -299,7 +301,9 @@ class Execution:
             clash.name,
         )
         known = self.report.clashes.get(key)
-        if known is None or (own and known.earlier.step.warp is not known.later.step.warp):
+        telling = own if x.flight is not None else not own  # a warp barrier repairs the other kind
+        was_own = known is not None and known.earlier.step.warp is known.later.step.warp
+        if known is None or (telling and was_own is not own):
             self.report.clashes[key] = replace(clash, recent=tuple(self.recent))
 
     def _stale(self, reader: Touch, writer: Touch | None) -> None:
@@ -461,6 +465,7 @@ class Execution:
 
     def _grouped_copy(self, agent: Agent, step: Step, *, kind: GroupKind) -> bool:
         """A copy that completes by groups (cp.async, bulk store)."""
+        self._one_copy(agent, step)
         parts = [(c, 0, Flight(kind, (c,), step)) for c in self._chains(agent, step)]
         for access in step.dyn.accesses:
             self._touch(step, access, parts)
@@ -468,8 +473,18 @@ class Execution:
             self._queue(chain, kind).issue(flight)
         return True
 
+    def _one_copy(self, agent: Agent, step: Step) -> None:
+        """All lanes issuing one and the same copy write the same bytes in no order."""
+        op = step.dyn.op
+        if op.scope is Scope.ALL_LANES and agent.who is not Who.ELECTED:
+            for access in step.dyn.accesses:
+                if access.write and not access.lanes:
+                    message = f"each of 32 lanes issues {op_text(step.dyn)}: 32 copies to one place"
+                    self.fault(Fault(rule=Rule.WRITE_WRITE_RACE, message=message, step=step))
+
     def _tma_load(self, agent: Agent, step: Step) -> bool:
         b = self._barrier(step.dyn)
+        self._one_copy(agent, step)
         for chain in self._chains(agent, step):
             clock = chain.now(step.pos)
             self.barriers.knows_init(b, clock, step)
@@ -477,7 +492,7 @@ class Execution:
                 self._unfenced_init(b, chain, step)
             parts = [(chain, 0, None)]
             touches = [t for a in step.dyn.accesses for t in self._touch(step, a, parts)]
-            self.flying.append(Landing(b, clock, step, touches))
+            self.flying.append(Landing(b, clock, step, touches, step.dyn.value * chain.lanes))
         self.recent.append((step, False))
         self.policy.issued(self)
         return True
@@ -487,7 +502,7 @@ class Execution:
         copy = self.flying[index]
         del self.flying[index]
         try:
-            end = self.barriers.land(copy.barrier, copy.clock, copy.step, copy.step.dyn.value)
+            end = self.barriers.land(copy.barrier, copy.clock, copy.step, copy.bytes)
         except SyncFault as cause:
             self.fault(Fault(rule=cause.rule, message=cause.message, step=copy.step))
             raise StopExecution(cause) from None

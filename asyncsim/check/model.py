@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
+from asyncsim.check.clock import FIELD_MASK
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.op import GroupKind
 from asyncsim.rules import Rule
@@ -26,8 +27,9 @@ class Who(IntEnum):
 class Chain:
     """An observer: one thread of the happens-before graph.
 
-    ``lanes`` is 1 for the elected lane, 31 for the others. The others' own field of the MEMORY
-    section holds what *every* one of those lanes knows of the rest: it does not advance by itself.
+    ``lanes`` is 1 for the elected lane, 31 for the others. The others are not ordered with each
+    other: their own fields hold what every one of those lanes knows of the rest, and do not advance
+    by program order.
     ``phase_waits``: its last waits on each mbarrier, and whether they told it nothing new.
     """
 
@@ -53,28 +55,30 @@ class Chain:
         self.clock = 0
         self.own = 0
         self.shift_control, self.shift_memory = shifts
-        self.units = 1 << shifts[0]
-        if who is Who.ELECTED:
-            self.units |= 1 << shifts[1]
+        self.units = 1 << shifts[0] | 1 << shifts[1]
         self.queues: dict[GroupKind, GroupQueue] = {}
         self.waits: dict[GroupKind, deque[Step]] = {}  # the last group waits
         self.phase_waits: dict[BarrierKey, deque[tuple[Step, bool]]] = {}
         self.initialised: list[int] = []  # components of the mbarriers that it initialised
 
     def now(self, pos: int) -> int:
-        """The clock before op ``pos``: the observer's earlier ops included."""
-        if pos > self.own:
+        """The clock before op ``pos``: a single lane's earlier ops included."""
+        if self.lanes == 1 and pos > self.own:
             self.clock += (pos - self.own) * self.units
             self.own = pos
         return self.clock
 
     def publish(self, pos: int) -> int:
         """The clock that op ``pos`` releases: the op itself and all lanes' ops before it."""
-        clock = self.now(pos + 1)
         if self.lanes == 1:
-            return clock
-        known = (clock >> self.shift_memory) & 0x7FFFFFFF
-        return clock + ((pos + 1 - known) << self.shift_memory)
+            return self.now(pos + 1)
+        known = (self.clock >> self.shift_control) & FIELD_MASK
+        seen = (self.clock >> self.shift_memory) & FIELD_MASK
+        return (
+            self.clock
+            + ((pos + 1 - known) << self.shift_control)
+            + ((pos + 1 - seen) << self.shift_memory)
+        )
 
 
 class Warp:

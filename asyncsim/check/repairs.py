@@ -42,6 +42,7 @@ _ADVICE: dict[Rule, tuple[str, str]] = {
         "the completion of the write, observed before the read",
         "wait for the barrier (or group) of the copy before reading",
     ),
+    Rule.WRITE_WRITE_RACE: ("one lane for the copy", "issue the copy in k.elect()"),
     Rule.WRONG_TILE: (
         "a read of the stage, or a copy of the tile, that the schedule means",
         "compare stage and tile index of the copy and of the read",

@@ -176,7 +176,7 @@ def _own(op: ops.Op, pos: int, dyn: Dyn, target: int, lanes: int) -> SkeletonOp 
         case ops.MbarrierWait():
             return SkeletonOp(Move.WAIT, pos, target, dyn.value)
         case ops.TmaLoad():
-            return SkeletonOp(Move.COPY, pos, target, 0, dyn.value)
+            return SkeletonOp(Move.COPY, pos, target, 0, dyn.value * lanes)
         case _:
             return None
 

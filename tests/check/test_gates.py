@@ -233,3 +233,39 @@ def test_bytes_of_a_lane_read_by_itself_need_nothing() -> None:
         k.mem.st_shared(tile[0].box((k.lane, 0), (1, 4)), value.all)
         k.mem.ld_shared(value.all, tile[0].box((k.lane, 0), (1, 4)))
     assert rules(k.finish()) == []
+
+
+@pytest.mark.parametrize("elect", [False, True])
+def test_a_copy_issued_by_every_lane(elect: bool) -> None:
+    k = ScheduleBuilder("copies")
+    source = k.global_tensor("source", (1, 32), "f32")
+    source_map = k.tensor_map("source_map", source, box=(1, 32))
+    tile = k.smem_tile("tile", (1, 32), "f32")
+    full = k.mbarriers("full", count=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+        k.mbarrier.arrive_expect_tx(full[0], 128 if elect else 128 * 32)
+    k.bar.sync()
+    if elect:
+        with k.elect():
+            k.tma.load(tile[0], source_map, (0, 0), full[0])
+    else:
+        k.tma.load(tile[0], source_map, (0, 0), full[0])
+    k.mbarrier.wait(full[0], 0)
+    assert rules(k.finish()) == ([] if elect else ["WRITE_WRITE_RACE"])
+
+
+@pytest.mark.parametrize("wait", [False, True])
+def test_lanes_are_not_ordered_by_program_order(wait: bool) -> None:
+    """Each lane arrives twice. Without a wait a lane may arrive for the phase of another."""
+    k = ScheduleBuilder("arrivals")
+    bar = k.mbarriers("bar", count=32)
+    with k.elect_thread():
+        k.mbarrier.init_all(bar)
+    k.bar.sync()
+    for i in range(2):
+        k.mbarrier.arrive(bar[0])
+        if wait:
+            k.mbarrier.wait(bar[0], i)
+    assert rules(k.finish()) == ([] if wait else ["ARRIVAL_OVERFLOW"])

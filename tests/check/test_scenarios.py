@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import pytest
 
+from asyncsim.catalog import builtin_scenarios
 from asyncsim.check import check
 from asyncsim.ir.validate import MAX_SMEM_BYTES
 from asyncsim.predict.result import Verdict
 from asyncsim.rules import Severity
 from asyncsim.scenario import Scenario
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.sync_copy import sync_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
-SCENARIOS = (tma_ring, ws_gemm, cp_async_multistage)
+SCENARIOS = builtin_scenarios()
 SMALL = {"ws_gemm": {"m": 256, "n": 256, "k": 1024}}
 
 TWINS = [(s, t.name) for s in SCENARIOS for t in s.twins]
@@ -76,6 +78,17 @@ def test_cp_async_multistage_is_silent(stages: int) -> None:
         assert_silent(
             cp_async_multistage, {"stages": stages, "tiles": tiles, "tile_bytes": tile_bytes}
         )
+
+
+@pytest.mark.parametrize("tiles", [0, 1, 2, 3, 17])
+@pytest.mark.parametrize("tile_bytes", [2048, 8192, 32768])
+def test_sync_copy_is_silent(tiles: int, tile_bytes: int) -> None:
+    assert_silent(sync_copy, {"tiles": tiles, "tile_bytes": tile_bytes})
+
+
+def test_stores_of_a_missing_barrier_are_repaired_by_a_barrier() -> None:
+    (finding,) = check(sync_copy.build({}, "no_first_barrier")).findings
+    assert finding.repair == "add k.bar.sync() after the store"
 
 
 SHAPES = ((64, 8, 64), (64, 256, 16), (128, 64, 32), (128, 128, 64))
