@@ -169,9 +169,10 @@ k.mem.ld_shared(r.all, ring[0].expecting(meant).box((0, k.lane), (1, 1)))
     ),
     Rule.UNCOMMITTED_COPY: RuleNote(
         example="""\
-k.cp_async.copy(ring[0].box((0, 0), (1, 4)), data.box((0, 0), (1, 4)))
+k.cp_async.copy_tile(ring[0], data, (0, 0), threads=32)
 k.cp_async.wait_group(0)
-k.mem.ld_shared(r.all, ring[0].box((0, 0), (1, 1)))
+k.bar.sync()
+k.mem.ld_shared(r.all, mine)
 """,
         fix="Call commit_group after the copies; wait_group knows committed groups alone.",
     ),
