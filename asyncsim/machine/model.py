@@ -109,7 +109,7 @@ class Mbarrier:
     try_wait_cycles: Cycles  # success at once, result branched on, bounded wait loop
     try_wait_pipelined_cycles: Cycles  # success at once, result not yet used
     wake_by_warps_cycles: CyclesCurve  # arrive to the last of n converged waiting warps
-    sleep_extra_cycles: Cycles  # how much later a sleeping waiter passes than a polling one
+    sleep_extra_cycles: Cycles  # how much later a sleeping waiter passes than a lone polling thread
     poll_cycles: Cycles  # period of a wait that its warp's other lanes do not share
     timeout_cycles: Cycles  # a converged try_wait sleeps at most so long
     remote_arrive_cycles: Cycles

@@ -213,28 +213,44 @@ def _go_on(a: Agent, s: Step, ticks_: int, end: int, why: Cause) -> None:
 
 
 def ld_global(a: Agent, s: Step) -> bool:
-    a.model.clock.post(a.t, a.key, _load, a)
+    """A run of loads is in flight together: the agent goes on when the last one has landed."""
+    loads, start = [(s, a.t)], a.t
+    a.t += s.cost
+    while True:
+        item = a.ahead or next(a.stream, None)
+        a.ahead = item
+        if item is None or item[0].run is not ld_global or item[0].turn:
+            break
+        a.ahead = None
+        step, a.indices = item
+        loads.append((step, a.t))
+        a.t += step.cost
+    a.model.clock.post(max(start, a.model.clock.now), a.key, _loads, (a, loads))
     return False
 
 
-def _load(a: Agent) -> None:
-    s, model, cta = a.blocked, a.model, a.cta
-    assert s is not None
-    landing, why = model.memory.load(
-        cta.sm,
-        cta,
-        a.t,
-        s.amount,
-        s.amount,
-        s.box,
-        cta.share(s.op_id),
-        model.ld_latency,
-        a.cause(),
-        a.cause(),
-    )
-    a.t += s.cost
+def _loads(args: tuple[Agent, list[tuple[Step, int]]]) -> None:
+    a, loads = args
+    model, cta = a.model, a.cta
+    cause = a.cause()
+    landing, why, slowest = a.t, cause, loads[0][0]
+    for s, at in loads:
+        landed, link = model.memory.load(
+            cta.sm,
+            cta,
+            at,
+            s.amount,
+            s.amount,
+            s.box,
+            cta.share(s.op_id),
+            model.ld_latency,
+            cause,
+            cause,
+        )
+        if landed > landing:
+            landing, why, slowest = landed, link, s
     if landing > a.t:
-        a.enabled(s, landing, why)
+        a.enabled(slowest, landing, why)
     a.advance()
     model.drain()
 
@@ -261,7 +277,7 @@ def st_global(a: Agent, s: Step) -> bool:
 def _stores(args: tuple[Agent, int, Cause, list[Step]]) -> None:
     a, start, cause, stores = args
     s, sm, memory_ = stores[-1], a.cta.sm, a.model.memory
-    _, end, _ = sm.store.serve(start, sum(step.work[0] for step in stores), cause)
+    served, end, _ = sm.store.serve(start, sum(step.work[0] for step in stores), cause)
     link = sm.store.last
     assert link is not None
     for partial, server in ((False, memory_.store), (True, memory_.partial_store)):
@@ -274,6 +290,6 @@ def _stores(args: tuple[Agent, int, Cause, list[Step]]) -> None:
     if end > a.t:
         a.enabled(s, end, link)
     if sm.rec is not None:
-        sm.rec.engine(sm, "store", STORE if link[1] != DRAM_WRITE else DRAM_WRITE, start, end)
+        sm.rec.engine(sm, "store", STORE if link[1] != DRAM_WRITE else DRAM_WRITE, served, end)
     a.advance()
     a.model.drain()

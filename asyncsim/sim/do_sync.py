@@ -111,7 +111,6 @@ def pass_time(a: Agent, s: Step, b: TimedMbarrier) -> int:
     if not s.polls:
         done += b.extra
         return t if t >= done else done
-    done -= a.model.sleep_extra
     if t >= done:
         return t
     poll = a.model.poll

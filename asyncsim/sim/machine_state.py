@@ -52,14 +52,15 @@ class Model:
         self.ready: deque[Agent] = deque()
         self.program = Program(schedule)
         self.classes = warp_classes(schedule, merge=merge)
+        self.in_warpgroup = [uses_warpgroup(schedule, c) for c in self.classes]
         self.memory = Memory(n, placement, clock_mhz)
         least = n.rate("l2.gpc") / n.rate("l2.shared_gpc")
         self.sharing = Sharing(schedule, placement, machine.l2.capacity_bytes, least, warm=warm)
         kinds = {type(op) for op in schedule.ops()}
-        self.handover = self.sleep_extra = self.poll = 0
+        self.handover = self.poll = 0
         if ops.MbarrierInit in kinds:
             self.handover = _wake(n, 1)
-            self.sleep_extra, self.poll = n.ticks("mbarrier.sleep_extra"), n.ticks("mbarrier.poll")
+            self.poll = n.ticks("mbarrier.poll")
         self.tma_latency = self.cp_latency = self.ld_latency = NO_LATENCY
         self.descriptor = 0
         if ops.TmaLoad in kinds:
@@ -221,7 +222,7 @@ class Cta:
             a.stream = model.program.bound(model.binders[i], block, c.first)
             a.rec = sm.rec
             self.agents.append(a)
-            if uses_warpgroup(model.schedule, c):
+            if model.in_warpgroup[i]:
                 groups.setdefault((c.role, c.first // 4), []).append(a)
         for members in groups.values():
             group = Warpgroup(self, len(members), members[0].key, model.wgmma_queue)

@@ -15,7 +15,7 @@ from asyncsim.machine import Machine
 from asyncsim.predict.result import Occupancy
 
 SAMPLE = 8
-BASE_REGISTERS = 40  # addresses, counters and temporaries of a thread beside its fragments
+BASE_REGISTERS = 26  # addresses, counters and temporaries of a thread beside its fragments
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +73,9 @@ def _ctas_per_sm(schedule: Schedule, machine: Machine) -> tuple[int, str]:
     per_warp = -(-32 * per_thread // gpu.register_granule) * gpu.register_granule
     limits = {
         "shared memory": gpu.smem_per_sm_bytes // smem,
+        "threads": min(gpu.threads_per_sm // schedule.threads, gpu.warps_per_sm // schedule.warps),
         f"registers, about {per_thread} a thread": gpu.registers_per_sm
         // (per_warp * schedule.warps),
-        "threads": min(gpu.threads_per_sm // schedule.threads, gpu.warps_per_sm // schedule.warps),
         "CTAs of an SM": gpu.ctas_per_sm,
     }
     name = min(limits, key=lambda n: limits[n])

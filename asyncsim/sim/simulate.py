@@ -11,7 +11,7 @@ from asyncsim.ir.schedule import Schedule
 from asyncsim.machine import TICKS_PER_CYCLE, Machine
 from asyncsim.predict.result import Prediction
 from asyncsim.sim.engine import Clock, SimPyClock
-from asyncsim.sim.machine_state import Model, SmState, uses_warpgroup
+from asyncsim.sim.machine_state import Model, SmState
 from asyncsim.sim.path import LAUNCH, Cause
 from asyncsim.sim.placement import SAMPLE, Placement, place
 from asyncsim.sim.report import prediction
@@ -102,7 +102,8 @@ def run(schedule: Schedule, machine: Machine, options: Options) -> Model:
 def _start(model: Model, placement: Placement, options: Options) -> None:
     """Place the first CTAs; the rest of the launch waits for a slot."""
     keys = 1 + placement.ctas_per_sm * len(model.classes)
-    groups = {(c.role, c.first // 4) for c in model.classes if uses_warpgroup(model.schedule, c)}
+    pairs = zip(model.classes, model.in_warpgroup, strict=True)
+    groups = {(c.role, c.first // 4) for c, grouped in pairs if grouped}
     ramp = model.numbers.ticks("launch.start_ramp")
     left = set(placement.queue)
     first: list[tuple[SmState, int, list[int]]] = []

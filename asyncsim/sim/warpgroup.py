@@ -30,8 +30,8 @@ class _Issue:
 
 
 class Warpgroup:
-    """State of one warpgroup. ``issued`` and ``commits`` count by slot, ``ended`` and ``closed``
-    count the instructions and groups whose end is known."""
+    """State of one warpgroup. ``issued``, ``commits`` and ``waited`` (groups) count by slot,
+    ``ended`` and ``closed`` count the instructions and groups whose end is known."""
 
     __slots__ = (
         "_collective",
@@ -52,11 +52,12 @@ class Warpgroup:
         "key",
         "parked",
         "queue_depth",
+        "waited",
     )
 
     def __init__(self, cta: Cta, slots: int, key: int, queue_depth: int) -> None:
         self.cta, self.key, self.queue_depth = cta, key, queue_depth
-        self.issued, self.commits = [0] * slots, [0] * slots
+        self.issued, self.commits, self.waited = [0] * slots, [0] * slots, [0] * slots
         self.ended = self.closed = 0
         self.parked: list[Agent] = []
         self._slots = slots
@@ -149,11 +150,10 @@ class Warpgroup:
         return self._groups[group - self._retired]
 
     def known(self, slot: int) -> list[tuple[int, int | None]]:
-        """(index, done) of the groups a slot has committed, as far as they are remembered."""
-        last = self.commits[slot]
+        """(index, done) of the groups that a slot has committed and not waited for."""
         return [
             (g, self.group_done(g)[0] if g < self.closed else None)
-            for g in range(self._retired, last)
+            for g in range(self.waited[slot], self.commits[slot])
         ]
 
     def retire(self) -> None:

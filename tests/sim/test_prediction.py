@@ -1,0 +1,190 @@
+"""What a prediction says: words, shares, stalls, occupancy, and when there is none."""
+
+from __future__ import annotations
+
+import pytest
+
+from asyncsim import ScheduleBuilder
+from asyncsim.errors import UsageError
+from asyncsim.predict import Verdict, predict
+from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.tma_ring import tma_ring
+from asyncsim.scenarios.ws_gemm import ws_gemm
+from asyncsim.sim import Deadlock, simulate
+from asyncsim.sync import SyncFault
+from tests.sim.schedules import H200, products, ring, with_numbers
+
+
+def predicted(schedule, **options):  # type: ignore[no-untyped-def]
+    return simulate(schedule, H200, certified=True, **options)
+
+
+@pytest.mark.parametrize(
+    ("schedule", "words"),
+    [
+        (tma_ring.build({"tiles": 64}), "DRAM ("),
+        (ring(stages=8, tiles=200, consumers=1, wrap=8), "fill port ("),
+        (products(n=256, groups=60, per_group=8, wait=1), "tensor core ("),
+        (ring(stages=4, tiles=60, ffma=500, wrap=8), "compute of consumer ("),
+        (ring(stages=1, tiles=60, wrap=8), "latency, too few stages: L2 latency"),
+        (ring(stages=2, tiles=60), "latency, too few stages: DRAM latency"),
+    ],
+)
+def test_bound_by_names_the_limit(schedule, words: str) -> None:  # type: ignore[no-untyped-def]
+    warm = "DRAM" not in words
+    result = predicted(schedule, l2="warm" if warm else "cold")
+    assert result.bound_by.startswith(words), result.bound_by
+
+
+def test_hand_overs_of_two_warps_are_bound_by_barriers() -> None:
+    k = ScheduleBuilder("pingpong", archs=("sm_90a",))
+    there, back = k.mbarriers("there", count=1), k.mbarriers("back", count=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(there, back)
+        k.fence.mbarrier_init()
+    k.bar.sync()
+    with k.specialize():
+        for name, mine, other, first in (("ping", there, back, True), ("pong", back, there, False)):
+            with k.role(name, warps=1):
+                state = k.pipeline_state(1, name=name)
+                with k.loop(50, name=f"i_{name}"):
+                    if first:
+                        with k.elect():
+                            k.mbarrier.arrive(mine[0])
+                    k.mbarrier.wait(other[0], state.phase)
+                    if not first:
+                        with k.elect():
+                            k.mbarrier.arrive(mine[0])
+                    state.advance()
+    assert predicted(k.finish()).bound_by.startswith("barriers: synchronisation")
+
+
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        tma_ring.build({"tiles": 20}),
+        tma_ring.build({"tiles": 20, "stages": 1, "ctas": 300}),
+        cp_async_multistage.build({"tiles": 20}),
+        ws_gemm.build({"m": 1024, "n": 1024, "k": 512}),
+        ws_gemm.build({"m": 2048, "n": 2048, "k": 128, "stages": 2}),
+    ],
+)
+def test_the_critical_path_covers_the_run(schedule) -> None:  # type: ignore[no-untyped-def]
+    from asyncsim.sim.path import walk
+    from asyncsim.sim.simulate import Options, run
+
+    model = run(schedule, H200, Options(certified=True))
+    shares, _ = walk(model.end_cause)
+    assert sum(shares.values()) == model.end
+    assert min(shares.values()) >= 0
+    result = predicted(schedule)
+    assert sum(result.path.values()) == pytest.approx(1)
+    assert all(0 < use <= 1 for use in result.engines.values())
+
+
+def test_saturated_engines_are_named_beside_the_limit() -> None:
+    """Load and products take equally long: the path names one, the words name both."""
+    from asyncsim.sim.path import bound_by
+
+    use = {"tensor core": 0.99, "DRAM": 0.98}
+    text = bound_by({"tensor core": 0.95, "launch": 0.05}, 0, 1, use)
+    assert text == "tensor core (95 % of the critical path); also saturated: DRAM"
+
+
+def test_stalls_are_means_over_warps_and_ctas() -> None:
+    result = predicted(ring(stages=1, tiles=30, wrap=8), l2="warm")
+    full = next(s for s in result.stalls if s.what == "mbarrier wait full")
+    assert (full.role, full.count) == ("consumer", 30)
+    assert 0 < full.cycles < result.cycles
+    assert full.where.startswith("schedules.py:")
+    assert list(result.stalls) == sorted(result.stalls, key=lambda s: (-s.cycles, s.role, s.op_id))
+
+
+@pytest.mark.parametrize(
+    ("params", "ctas", "limit"),
+    [
+        ({"stages": 4}, 3, "shared memory"),  # 65,600 bytes and 1,024 reserved, of 233,472
+        ({"stages": 1, "tile_bytes": 1024}, 12, "threads"),
+        ({"stages": 6, "tile_bytes": 32768}, 1, "shared memory"),
+    ],
+)
+def test_occupancy(params: dict[str, int], ctas: int, limit: str) -> None:
+    occupancy = predicted(tma_ring.build({"tiles": 2, **params})).occupancy
+    assert (occupancy.ctas_per_sm, occupancy.limited_by) == (ctas, limit)
+
+
+def test_registers_limit_the_ctas_of_an_sm() -> None:
+    small = ws_gemm.build({"m": 256, "n": 256, "k": 128, "stages": 2})
+    occupancy = predicted(small).occupancy
+    assert occupancy.ctas_per_sm == 2
+    assert occupancy.limited_by.startswith("registers, about 154")
+
+
+def test_a_warm_start_is_faster_and_a_slow_clock_is_longer() -> None:
+    schedule = tma_ring.build({"tiles": 16, "ctas": 8})
+    assert predicted(schedule, l2="warm").cycles < predicted(schedule).cycles
+    slow, fast = (predicted(schedule, l2="warm", clock_mhz=mhz) for mhz in (990.0, 1980.0))
+    assert slow.cycles == fast.cycles
+    assert slow.time_us == pytest.approx(2 * fast.time_us)
+    with pytest.raises(ValueError, match="l2 = 'hot'; use 'cold' or 'warm'"):
+        predicted(schedule, l2="hot")
+
+
+def test_the_trace_changes_no_number() -> None:
+    schedule = ws_gemm.build({"m": 256, "n": 256, "k": 512})
+    plain, traced = predicted(schedule), predicted(schedule, keep_trace=True)
+    assert traced.trace is not None
+    assert plain.trace is None
+    assert (plain.cycles, plain.path, plain.stalls) == (traced.cycles, traced.path, traced.stalls)
+
+
+def test_a_deadlock_has_no_total() -> None:
+    schedule = tma_ring.build({"tiles": 4, "ctas": 1}, twin="producer_phase")
+    with pytest.raises(Deadlock, match="producer of CTA 0 at MbarrierWait"):
+        simulate(schedule, H200, certified=False)
+    result, prediction = predict(schedule)
+    assert result.verdict is Verdict.FINDINGS
+    assert prediction is None
+
+
+def test_undefined_behaviour_has_no_total() -> None:
+    k = ScheduleBuilder("overflow", archs=("sm_90a",))
+    barrier = k.mbarriers("barrier", count=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(barrier)
+        k.mbarrier.arrive(barrier[0], count=2)
+    schedule = k.finish()
+    with pytest.raises(SyncFault, match="2 arrivals where 1 of 1 are pending"):
+        simulate(schedule, H200, certified=False)
+    assert predict(schedule)[1] is None
+
+
+@pytest.mark.parametrize("twin", [t.name for t in ws_gemm.twins])
+def test_a_schedule_with_findings_is_predicted_with_its_verdict(twin: str) -> None:
+    params = {"m": 128, "n": 128, "k": 512}
+    result, prediction = predict(ws_gemm.build(params, twin=twin))
+    assert result.verdict is Verdict.FINDINGS
+    assert prediction is None or prediction.cycles > 0
+
+
+def test_a_machine_of_another_architecture_is_refused() -> None:
+    from dataclasses import replace
+
+    other = replace(H200, name="b200", architecture="sm_100a")
+    with pytest.raises(UsageError, match="ws_gemm is written for sm_90a, machine b200 is sm_100a"):
+        predict(ws_gemm.build({"m": 128, "n": 128, "k": 64}), other)
+
+
+def test_no_tiles_is_a_short_run() -> None:
+    assert 0 < predicted(tma_ring.build({"tiles": 0})).cycles < 2000
+
+
+def test_the_next_cta_starts_after_the_replacement_time() -> None:
+    one, two = (
+        predicted(tma_ring.build({"tiles": 8, "ctas": n, "stages": 6, "tile_bytes": 32768}))
+        for n in (132, 264)
+    )
+    assert two.cycles > 1.8 * one.cycles
+    slow = with_numbers(H200, launch={"replacement_cycles": 5000})
+    schedule = tma_ring.build({"tiles": 8, "ctas": 264, "stages": 6, "tile_bytes": 32768})
+    assert simulate(schedule, slow, certified=True).cycles > two.cycles + 4000
