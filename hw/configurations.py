@@ -107,11 +107,22 @@ _MULTISTAGE = (
     _multistage("warm", stages=3, tile_bytes=2048, ffma=256),
 )
 
+_SYNC = (
+    Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}, l2="warm"),
+    Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}),
+    Configuration(scenario="sync_copy"),
+    Configuration(scenario="sync_copy", params={"ffma": 512}),
+    Configuration(scenario="sync_copy", params={"tile_bytes": 16384, "ffma": 0}),
+    Configuration(scenario="sync_copy", params={"tile_bytes": 2048, "tiles": 128}, l2="warm"),
+    Configuration(scenario="sync_copy", params={"ctas": 528, "tiles": 32}),
+)
+
 SETS: dict[str, tuple[Configuration, ...]] = {
     "slice": (*_RING, *_GEMM, *_MULTISTAGE),
     "tma_ring": _RING,
     "ws_gemm": _GEMM,
     "cp_async_multistage": _MULTISTAGE,
+    "width": _SYNC,
     "smoke": (
         _ring("warm", ctas=1, tiles=256),
         _ring(),

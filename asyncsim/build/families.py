@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from asyncsim.build.handles import (
@@ -111,23 +112,8 @@ class CpAsyncFamily(_Family):
         self, dst: TileView, src: GlobalHandle, start: tuple[Index, ...], *, threads: int
     ) -> None:
         """All threads of the role copy a 2-D tile in 16-byte chunks, chunk by thread."""
-        rows, cols = dst.view.shape
-        per_chunk = 16 // dst.decl.dtype.bytes
-        chunks_per_row, rest = divmod(cols, per_chunk)
-        total = rows * chunks_per_row
-        if rest or total % threads:
-            raise ScheduleError(
-                f"tile {rows}x{cols} is not {threads} threads times 16-byte chunks",
-                fix="choose a tile whose 16-byte chunks are a multiple of the threads",
-                loc=caller(),
-            )
-        for turn in range(total // threads):
-            chunk = self._k.thread_in_role + turn * threads
-            row, col = chunk // chunks_per_row, (chunk % chunks_per_row) * per_chunk
-            self.copy(
-                dst.box((row, col), (1, per_chunk)),
-                src.box((row + start[0], col + start[1]), (1, per_chunk)),
-            )
+        for to, box in _chunks(self._k, dst, src, start, threads):
+            self.copy(to, box)
 
     def commit_group(self) -> None:
         """cp.async.commit_group: close the group of the thread's copies so far."""
@@ -256,6 +242,33 @@ class MemFamily(_Family):
     def st_shared(self, dst: TileView, src: FragmentRef) -> None:
         self._k.emit(ops.StShared, dst=dst.view, src=src)
 
+    def copy_tile(
+        self,
+        dst: TileView,
+        src: GlobalHandle,
+        start: tuple[Index, ...],
+        *,
+        threads: int,
+        via: FragmentHandle,
+    ) -> None:
+        """All threads of the role copy a 2-D tile through registers: every load, then every store.
+
+        ``via`` holds a thread's chunks of 16 bytes, in order; the stores say what they bring.
+        """
+        chunks = list(_chunks(self._k, dst, src, start, threads))
+        n = 16 // dst.decl.dtype.bytes
+        if via.decl.registers != n * len(chunks) or via.decl.dtype is not dst.decl.dtype:
+            raise ScheduleError(
+                f"{via.decl.name!r} does not hold a thread's {n * len(chunks)} elements of "
+                f"{dst.decl.dtype.value}",
+                fix=f"declare it with registers={n * len(chunks)}, dtype={dst.decl.dtype.value!r}",
+                loc=caller(),
+            )
+        for i, (_, box) in enumerate(chunks):
+            self.ld_global(via.part(i * n, n), box)
+        for i, (to, box) in enumerate(chunks):
+            self.st_shared(to.expecting(box), via.part(i * n, n))
+
     def store_accumulator(
         self, dst: GlobalHandle, start: tuple[Index, Index], acc: FragmentHandle
     ) -> None:
@@ -291,6 +304,29 @@ class MemFamily(_Family):
             else:
                 resolved.append(as_expr(actual))
         self._k.emit(ops.Compute, defn=defn, operands=tuple(resolved))
+
+
+def _chunks(
+    k: ScheduleBuilder, dst: TileView, src: GlobalHandle, start: tuple[Index, ...], threads: int
+) -> Iterator[tuple[TileView, GlobalView]]:
+    """Each thread's 16-byte chunks of a 2-D tile: where to, and the box that it comes from."""
+    rows, cols = dst.view.shape
+    per_chunk = 16 // dst.decl.dtype.bytes
+    chunks_per_row, rest = divmod(cols, per_chunk)
+    total = rows * chunks_per_row
+    if rest or total % threads:
+        raise ScheduleError(
+            f"tile {rows}x{cols} is not {threads} threads times 16-byte chunks",
+            fix="choose a tile whose 16-byte chunks are a multiple of the threads",
+            loc=caller(),
+        )
+    for turn in range(total // threads):
+        chunk = k.thread_in_role + turn * threads
+        row, col = chunk // chunks_per_row, (chunk % chunks_per_row) * per_chunk
+        yield (
+            dst.box((row, col), (1, per_chunk)),
+            src.box((row + start[0], col + start[1]), (1, per_chunk)),
+        )
 
 
 def _group_depth(n: int) -> None:

@@ -19,7 +19,8 @@ import pytest
         (
             "check tma_rings",
             "unknown scenario 'tma_rings'; did you mean 'tma_ring'? "
-            "known: cp_async_multistage, tma_ring, ws_gemm; or give the path of a .py file",
+            "known: cp_async_multistage, sync_copy, tma_ring, ws_gemm; "
+            "or give the path of a .py file",
         ),
         (
             "check tma_ring --tile-bites 16",

@@ -30,6 +30,7 @@ SMALL = {
     "tma_ring": {"tiles": 12},
     "ws_gemm": {"m": 256, "n": 256, "k": 512},
     "cp_async_multistage": {"tiles": 12},
+    "sync_copy": {"tiles": 12},
 }
 TWINS = [(s.name, t.name) for s in builtin_scenarios() for t in s.twins]
 

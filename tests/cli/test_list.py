@@ -10,7 +10,12 @@ from asyncsim.catalog import builtin_scenarios
 def test_json(cli) -> None:  # type: ignore[no-untyped-def]
     done = cli("list", "--json")
     rows = json.loads(done.out)
-    assert [r["name"] for r in rows] == ["cp_async_multistage", "tma_ring", "ws_gemm"]
+    assert [r["name"] for r in rows] == [
+        "cp_async_multistage",
+        "sync_copy",
+        "tma_ring",
+        "ws_gemm",
+    ]
     for row, scenario in zip(rows, builtin_scenarios(), strict=True):
         assert row == {
             "name": scenario.name,

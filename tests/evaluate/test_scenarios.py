@@ -8,6 +8,7 @@ import pytest
 from asyncsim.evaluate import EvaluateError, Landing, Order, evaluate, make_inputs
 from asyncsim.rules import Rule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.sync_copy import sync_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
@@ -79,6 +80,16 @@ def test_multistage_hashes_every_tile_in_order(stages, tiles, order):
     assert np.array_equal(got, np.broadcast_to(want, got.shape))
 
 
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("tiles", "tile_bytes"), [(5, 2048), (1, 8192), (4, 32768), (0, 2048)])
+def test_sync_copy_hashes_every_tile_in_order(tiles, tile_bytes, order):
+    schedule = sync_copy.build({"tiles": tiles, "tile_bytes": tile_bytes, "ctas": 2})
+    inputs = make_inputs(schedule)
+    want = ring_hash(inputs["source"], 2, tiles, tile_bytes // 128, 128) if tiles else 0
+    got = evaluate(schedule, inputs, order=order)["result"]
+    assert np.array_equal(got, np.broadcast_to(want, got.shape))
+
+
 def test_only_the_given_ctas_run():
     schedule = ws_gemm.build({"m": 256, "n": 384, "k": 64})
     inputs = make_inputs(schedule)
@@ -121,6 +132,8 @@ def test_wrong_tile_hashes_the_tile_after_the_one_that_is_meant():
         (cp_async_multistage, {"ctas": 1, "tiles": 8}, "commit_if_copied"),
         (cp_async_multistage, {"ctas": 1, "tiles": 8}, "wait_too_loose"),
         (cp_async_multistage, {"ctas": 1, "tiles": 8}, "no_barrier"),
+        (sync_copy, {"ctas": 1, "tiles": 8}, "no_first_barrier"),
+        (sync_copy, {"ctas": 1, "tiles": 8}, "no_second_barrier"),
         (ws_gemm, {"m": 128, "n": 128, "k": 512}, "no_final_wait"),
     ],
 )

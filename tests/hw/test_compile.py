@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Work
+from asyncsim.catalog import builtin_scenarios
 from asyncsim.hw.compile import (
     CompileError,
     compile_rendered,
@@ -35,7 +36,7 @@ pytestmark = [
 VARIANTS = [Variant(), Variant(delays=True), Variant(stamps=True)]
 CASES = [
     (scenario, arch, variant)
-    for scenario in (tma_ring, ws_gemm, cp_async_multistage)
+    for scenario in builtin_scenarios()
     for arch in scenario.archs
     for variant in VARIANTS
 ]

@@ -8,17 +8,19 @@ from collections.abc import Callable
 import pytest
 
 from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, ScheduleError, Work
+from asyncsim.catalog import builtin_scenarios
 from asyncsim.hw.render import ParameterKind, Variant, kernel_text, render
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
-SCENARIOS = {s.name: s for s in (tma_ring, ws_gemm, cp_async_multistage)}
+SCENARIOS = {s.name: s for s in builtin_scenarios()}
 SMALL = {
     "tma_ring": {"stages": 2, "tile_bytes": 1024, "consumers": 2, "ffma": 4},
     "ws_gemm": {"stages": 2, "block_m": 64, "block_n": 8, "block_k": 16},
     "cp_async_multistage": {"stages": 2, "tile_bytes": 2048, "ffma": 4},
+    "sync_copy": {"tile_bytes": 4096, "ffma": 4},
 }
 
 

@@ -10,13 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from asyncsim import ScheduleBuilder
+from asyncsim.catalog import builtin_scenarios
 from asyncsim.ir.expr import Arg, Binary, Builtin, BuiltinRef, Const, Unary, Var, text
 from asyncsim.ir.op import Op
 from asyncsim.ir.op_text import op_text
 from asyncsim.ir.text import schedule_text
-from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
-from asyncsim.scenarios.tma_ring import tma_ring
-from asyncsim.scenarios.ws_gemm import ws_gemm
 from tests.ir.every_op import every_op
 from tests.stream.interpreter import value_of
 
@@ -57,7 +55,7 @@ def test_otherwise_and_a_schedule_without_memory():
     ]
 
 
-@pytest.mark.parametrize("scenario", [tma_ring, ws_gemm, cp_async_multistage])
+@pytest.mark.parametrize("scenario", builtin_scenarios(), ids=lambda s: s.name)
 def test_each_op_of_a_scenario_stands_once_with_its_id(scenario):
     s = scenario.build()
     lines = schedule_text(s).splitlines()

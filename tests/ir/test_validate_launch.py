@@ -5,15 +5,13 @@ from __future__ import annotations
 import pytest
 
 from asyncsim import Rule
+from asyncsim.catalog import builtin_scenarios
 from asyncsim.ir.validate import CHECKS, validate
 from asyncsim.ir.validate.arch import ARCHS
-from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
-from asyncsim.scenarios.tma_ring import tma_ring
-from asyncsim.scenarios.ws_gemm import ws_gemm
 from tests.ir.wellformed import barrier, error_of, expect
 
 
-@pytest.mark.parametrize("scenario", [tma_ring, ws_gemm, cp_async_multistage])
+@pytest.mark.parametrize("scenario", builtin_scenarios(), ids=lambda s: s.name)
 def test_scenarios_and_their_twins_are_well_formed(scenario):
     for twin in ("", *(t.name for t in scenario.twins)):
         validate(scenario.build(twin=twin))

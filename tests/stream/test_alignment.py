@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
+from asyncsim.catalog import builtin_scenarios
 from asyncsim.evaluate import evaluate, make_inputs
-from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
-from asyncsim.scenarios.tma_ring import tma_ring
-from asyncsim.scenarios.ws_gemm import ws_gemm
 from asyncsim.stream import Program
 from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.operands import Evaluator
@@ -60,7 +58,7 @@ def test_one_misaligned_lane_is_enough():
     assert len(list(Program(copies(lambda k: k.lane // 8 * 8)).stream((0, 0, 0), 0))) == 1
 
 
-@pytest.mark.parametrize("scenario", [tma_ring, ws_gemm, cp_async_multistage])
+@pytest.mark.parametrize("scenario", builtin_scenarios(), ids=lambda s: s.name)
 def test_the_text_of_the_scenarios_proves_them_aligned(scenario):
     s = scenario.build()
     assert all(alignment_check(op, s, Evaluator(op), 0) is None for op in s.ops())
