@@ -206,3 +206,32 @@ def test_a_loop_that_swallows_everything_is_stopped_too(write) -> None:  # type:
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
     assert "loading mine.py took longer than 0.1 s" in done.stderr
+
+
+def test_an_exception_in_a_compute_definition(cli, write) -> None:  # type: ignore[no-untyped-def]
+    path = write(
+        """
+        from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Work
+
+        D = ComputeDef(
+            name="d",
+            operands=(ComputeOperand(name="x", kind="fragment", mode=AccessMode.WRITE),),
+            work=lambda: Work(alu=1 // 0),
+            cuda="x[0] = 0;",
+            numpy=lambda x, **_: x.fill(0),
+        )
+
+        def f():
+            k = ScheduleBuilder("f")
+            x = k.fragment("x", registers=1)
+            k.mem.compute(D, x.all)
+            return k.finish()
+        """
+    )
+    done = cli("predict", path)
+    assert (done.code, done.out, done.err) == (
+        2,
+        "",
+        "asyncsim: mine.py:7: in f: ZeroDivisionError: integer division or modulo by zero; "
+        "correct that line\n",
+    )
