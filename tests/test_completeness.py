@@ -23,7 +23,7 @@ READERS = {
     "architectures": ["asyncsim/ir/validate/arch.py"],
     "resolve": ["asyncsim/stream/resolve.py"],
     "evaluate": ["asyncsim/evaluate/*_ops.py"],
-    "check": ["asyncsim/check/execution.py"],
+    "check": ["asyncsim/check/steps.py"],
     "check, words": ["asyncsim/check/describe.py"],
     "simulate": ["asyncsim/sim/*.py"],
     "render": ["hw/render/*.py"],

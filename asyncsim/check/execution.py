@@ -1,22 +1,20 @@
 """One execution of a CTA: the schedule's ops on the state machines, with clocks and checks.
 
 The warps run in lockstep (both observers of a warp together) and round robin, one op each. The
-policy decides who may run and when copies land. Ops are bound once: ``_bind`` is the one place
-that knows every op.
+policy decides who may run and when copies land. What each op does is in steps.py.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
-from typing import assert_never, get_args
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import get_args
 
 from asyncsim.check.barriers import Barrier, Barriers
 from asyncsim.check.clock import FIELD_BITS, ClockLayout, Section
+from asyncsim.check.copies import Landing, epoch_before
 from asyncsim.check.counting import Counting
-from asyncsim.check.describe import op_text
 from asyncsim.check.global_memory import GlobalMemory
 from asyncsim.check.grid import Bounds
 from asyncsim.check.lanes import LaneOverlap
@@ -27,7 +25,6 @@ from asyncsim.check.model import (
     Clash,
     End,
     Fault,
-    Flight,
     Report,
     Step,
     StopExecution,
@@ -39,32 +36,19 @@ from asyncsim.check.named import NamedBarrier, NamedBarriers
 from asyncsim.check.policy import Policy
 from asyncsim.check.reads import stale_message
 from asyncsim.check.shared import SharedMemory
+from asyncsim.check.steps import Handler, Steps
 from asyncsim.check.tensor import TensorCores, Warpgroup, WarpRegisters
 from asyncsim.check.witness import KEPT
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
-from asyncsim.ir.op import FenceSpace, GroupKind, Op, Scope
+from asyncsim.ir.op import Scope
 from asyncsim.ir.schedule import Schedule
-from asyncsim.memory.region import GlobalBox, RegisterRegion, SmemRegion
+from asyncsim.memory.region import SmemRegion
 from asyncsim.rules import Rule
-from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy
+from asyncsim.stream.dyn import BarrierKey
 from asyncsim.stream.program import Event, WarpPlace
-from asyncsim.sync import GroupQueue, SyncFault
-
-Handler = Callable[[Agent, Step], bool]
-"""Execute an op; False if it blocks (it is called again later)."""
-
-
-@dataclass(frozen=True, slots=True)
-class Landing:
-    """A copy in flight: what it will complete, and the clock of its issue."""
-
-    barrier: Barrier
-    clock: int
-    step: Step
-    touches: list[Touch]
-    bytes: int
+from asyncsim.sync import SyncFault
 
 
 class Execution:
@@ -103,19 +87,19 @@ class Execution:
             self._warp(i, p, e) for i, (p, e) in enumerate(zip(places, events, strict=True))
         ]
         lanes = LaneOverlap()
-        self.shared = SharedMemory(self.layout, lanes, self._clash, self._stale)
-        self.globals = GlobalMemory(self.layout, lanes, self._clash)
+        self.shared = SharedMemory(self.layout, lanes, self.clash, self._stale)
+        self.globals = GlobalMemory(self.layout, lanes, self.clash)
         self.barriers = Barriers(
             self.layout,
             self.breach,
             self.fault,
-            self._wake,
+            self.wake,
             chain_phases=chain_phases,
             counting=counting,
             everything=self._everything,
         )
-        self.named = NamedBarriers(self.layout, self.breach, self._wake)
-        self.tensor = TensorCores(self.layout, self.shared, self.fault, self._wake)
+        self.named = NamedBarriers(self.layout, self.breach, self.wake)
+        self.tensor = TensorCores(self.layout, self.shared, self.fault, self.wake)
         for i, key in enumerate(keys):
             self.barriers.by_key[key] = Barrier(key, 2 * n + i)
         for i, id in enumerate(used):
@@ -126,10 +110,8 @@ class Execution:
         self.flying: deque[Landing] = deque()  # copies that have not landed
         self._handlers: dict[int, tuple[Handler, bool]] = {}
         self.recent: deque[tuple[Step, bool]] = deque(maxlen=KEPT)
+        self.steps = Steps(self)
         self._seq = 0
-        self._written = {
-            o.dst.tensor for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)
-        }
 
     def _warp(self, index: int, place: WarpPlace, events: Iterator[Event]) -> Warp:
         warp = Warp(index, place, events)
@@ -182,7 +164,7 @@ class Execution:
         bound = self._handlers.get(event[0].op.id)
         if bound is None:
             op = event[0].op
-            bound = self._handlers[op.id] = self._bind(op), not isinstance(op, _LOCAL)
+            bound = self._handlers[op.id] = self.steps.bind(op), not isinstance(op, _LOCAL)
         handler, logged = bound
         try:
             passed = handler(agent, step)
@@ -226,7 +208,7 @@ class Execution:
             raise cause
         self.fault(Fault(rule=cause.rule, message=f"{cause.message}; {cause.fix}", step=step))
 
-    def _wake(self, agents: list[Agent]) -> None:
+    def wake(self, agents: list[Agent]) -> None:
         for agent in agents:
             agent.blocked = False
             self.ready.append(agent)
@@ -251,7 +233,7 @@ class Execution:
                 found = True
         return found
 
-    def _joined(self, agent: Agent) -> bool:
+    def joined(self, agent: Agent) -> bool:
         """Whether all lanes of the warp are here; lanes that diverged meet and become one again."""
         if agent.who is Who.BOTH:
             return True
@@ -267,7 +249,9 @@ class Execution:
         clock = 0
         for agent in self.agents:
             for chain in agent.warp.chains(agent.who):
-                done = self._epoch_of(chain, agent.pos) | agent.pos << chain.shift_control
+                done = (
+                    epoch_before(self.layout, chain, agent.pos) | agent.pos << chain.shift_control
+                )
                 clock = self.layout.join(self.layout.join(clock, chain.clock), done)
         for b in self.barriers.by_key.values():
             phases = (b.state.generation + b.state.initialised) << (FIELD_BITS * b.comp)
@@ -276,6 +260,15 @@ class Execution:
         for section in (Section.SHARED_FENCE, Section.GLOBAL_FENCE):
             clock = self.layout.fence(clock, section)
         return clock
+
+    def land_next(self, index: int = 0) -> None:
+        """One copy in flight lands."""
+        self.steps.copies.land(index)
+
+    def next_seq(self) -> int:
+        """A number for the next access, in order of execution."""
+        self._seq += 1
+        return self._seq
 
     # -- what steps report ---------------------------------------------------------------------
 
@@ -289,7 +282,7 @@ class Execution:
         key = (breach.condition, breach.array, breach.step.dyn.op.id)
         self.report.breaches.setdefault(key, breach)
 
-    def _clash(self, clash: Clash) -> None:
+    def clash(self, clash: Clash) -> None:
         x, y = clash.earlier, clash.later
         own = x.step.warp is y.step.warp
         key = (
@@ -316,385 +309,6 @@ class Execution:
             Fault(rule=rule, message=message, step=reader.step, other=other, name=region.name)
         )
 
-    # -- ops -----------------------------------------------------------------------------------
-
-    def _bind(self, op: Op) -> Handler:
-        """The handler of an op."""
-        match op:
-            case ops.MbarrierInit() | ops.MbarrierInval():
-                return self._lifecycle
-            case ops.MbarrierArrive():
-                return partial(self._arrive, tx=False)
-            case ops.MbarrierArriveExpectTx():
-                return partial(self._arrive, tx=True)
-            case ops.MbarrierExpectTx():
-                return self._expect
-            case ops.MbarrierWait():
-                return self._wait
-            case ops.CpAsync():
-                return partial(self._grouped_copy, kind=GroupKind.CP_ASYNC)
-            case ops.TmaLoad():
-                return self._tma_load
-            case ops.TmaStore():
-                return partial(self._grouped_copy, kind=GroupKind.BULK)
-            case ops.CommitGroup(kind=GroupKind.WGMMA):
-                return self._wgmma_commit
-            case ops.CommitGroup():
-                return self._commit
-            case ops.WaitGroup(kind=GroupKind.WGMMA):
-                return self._wgmma_wait
-            case ops.WaitGroup():
-                return self._wait_group
-            case ops.FenceMbarrierInit():
-                return self._fence_init
-            case ops.FenceProxyAsync():
-                return self._fence_proxy
-            case ops.BarSync():
-                return self._bar_sync
-            case ops.BarArrive():
-                return self._bar_arrive
-            case ops.BarWarpSync():
-                return self._warp_sync
-            case ops.WgmmaFence():
-                return self._wgmma_fence
-            case ops.WgmmaMmaAsync():
-                return self._wgmma
-            case ops.LdGlobal() | ops.StGlobal() | ops.LdShared() | ops.StShared() | ops.Compute():
-                return self._plain
-            case _ as unreachable:
-                assert_never(unreachable)
-
-    def _chains(self, agent: Agent, step: Step) -> tuple[Chain, ...]:
-        """The observers that execute this op."""
-        if step.dyn.op.scope is Scope.ELECTED:
-            return (agent.warp.elected,)
-        return agent.warp.chains(agent.who)
-
-    def _barrier(self, dyn: Dyn) -> Barrier:
-        assert dyn.barrier is not None
-        return self.barriers.by_key[dyn.barrier]
-
-    def _lifecycle(self, agent: Agent, step: Step) -> bool:
-        b = self._barrier(step.dyn)
-        if isinstance(step.dyn.op, ops.MbarrierInit):
-            self.barriers.init(b, step.dyn.value, step, self._chains(agent, step))
-        else:
-            self.barriers.inval(b)
-        return True
-
-    def _arrive(self, agent: Agent, step: Step, *, tx: bool) -> bool:
-        dyn = step.dyn
-        b = self._barrier(dyn)
-        count, amount = (1, dyn.value) if tx else (dyn.value, 0)
-        for chain in self._chains(agent, step):
-            self.barriers.arrive(b, chain, step, count * chain.lanes, amount * chain.lanes)
-        return True
-
-    def _expect(self, agent: Agent, step: Step) -> bool:
-        b = self._barrier(step.dyn)
-        for chain in self._chains(agent, step):
-            self.barriers.expect(b, chain, step, step.dyn.value * chain.lanes)
-        return True
-
-    def _wait(self, agent: Agent, step: Step) -> bool:
-        b = self._barrier(step.dyn)
-        parity = step.dyn.value
-        if parity not in (0, 1):
-            message = f"parity {parity}; a wait names 0 or 1"
-            fault = Fault(
-                rule=Rule.PARITY_OUT_OF_RANGE, message=message, step=step, name=b.key.name
-            )
-            self.fault(fault)
-            raise StopExecution(SyncFault(fault.rule, message))
-        if self.barriers.wait(b, self._chains(agent, step), step, parity):
-            return True
-        b.waiters.append(agent)
-        if agent.since is None:
-            agent.since = b.state.generation
-        return False
-
-    def _touch(
-        self, step: Step, access: Access, parts: Sequence[tuple[Chain, int, Flight | None]]
-    ) -> list[Touch]:
-        """An access by each of some observers: checked, then recorded.
-
-        ``parts``: the observer, when its access ends (0: not known yet), its group's flight.
-        """
-        region = access.region
-        touches: list[Touch] = []
-        clocks: list[int] = []
-        for chain, end, flight in parts:
-            self._seq += 1
-            touch = Touch(step, chain.who, access, self._seq, end)
-            touch.flight = flight
-            if flight is not None:
-                flight.touches.append(touch)
-            touches.append(touch)
-            clocks.append(chain.now(step.pos))
-        if isinstance(region, SmemRegion):
-            for touch, clock in zip(touches, clocks, strict=True):
-                self.shared.check(touch, clock)
-            self.shared.record(touches)
-        elif isinstance(region, GlobalBox):
-            if self.bounds is not None and not isinstance(step.dyn.op, _TENSOR_MAP_OPS):
-                fault = self.bounds.check(step, access)
-                if fault is not None:
-                    self.fault(fault)
-            if region.tensor in self._written:
-                for touch, clock in zip(touches, clocks, strict=True):
-                    self.globals.access(touch, clock)
-        return touches
-
-    def _plain(self, agent: Agent, step: Step) -> bool:
-        parts = [(c, self._epoch(c, step), None) for c in self._chains(agent, step)]
-        for access in step.dyn.accesses:
-            if isinstance(access.region, RegisterRegion):
-                self.tensor.touch_registers(step, access.region)
-            else:
-                self._touch(step, access, parts)
-        return True
-
-    def _epoch(self, chain: Chain, step: Step) -> int:
-        """What a later op must know to come after this one, in order and through a proxy fence."""
-        return self._epoch_of(chain, step.pos + 1)
-
-    def _epoch_of(self, chain: Chain, pos: int) -> int:
-        field = pos << chain.shift_memory
-        fenced = field << self.layout.width
-        return field | fenced | (fenced << self.layout.width)
-
-    def _grouped_copy(self, agent: Agent, step: Step, *, kind: GroupKind) -> bool:
-        """A copy that completes by groups (cp.async, bulk store)."""
-        self._one_copy(agent, step)
-        parts = [(c, 0, Flight(kind, (c,), step)) for c in self._chains(agent, step)]
-        for access in step.dyn.accesses:
-            self._touch(step, access, parts)
-        for chain, _, flight in parts:
-            self._queue(chain, kind).issue(flight)
-        return True
-
-    def _one_copy(self, agent: Agent, step: Step) -> None:
-        """All lanes issuing one and the same copy write the same bytes in no order."""
-        op = step.dyn.op
-        if op.scope is Scope.ALL_LANES and agent.who is not Who.ELECTED:
-            for access in step.dyn.accesses:
-                if access.write and not access.lanes:
-                    message = f"each of 32 lanes issues {op_text(step.dyn)}: 32 copies to one place"
-                    self.fault(Fault(rule=Rule.WRITE_WRITE_RACE, message=message, step=step))
-
-    def _tma_load(self, agent: Agent, step: Step) -> bool:
-        b = self._barrier(step.dyn)
-        self._one_copy(agent, step)
-        for chain in self._chains(agent, step):
-            clock = chain.now(step.pos)
-            self.barriers.knows_init(b, clock, step)
-            if not self.layout.at(clock, Section.SHARED_FENCE, b.comp):
-                self._unfenced_init(b, chain, step)
-            parts = [(chain, 0, None)]
-            touches = [t for a in step.dyn.accesses for t in self._touch(step, a, parts)]
-            self.flying.append(Landing(b, clock, step, touches, step.dyn.value * chain.lanes))
-        self.recent.append((step, False))
-        self.policy.issued(self)
-        return True
-
-    def land_next(self, index: int = 0) -> None:
-        """One copy in flight lands."""
-        copy = self.flying[index]
-        del self.flying[index]
-        try:
-            end = self.barriers.land(copy.barrier, copy.clock, copy.step, copy.bytes)
-        except SyncFault as cause:
-            self.fault(Fault(rule=cause.rule, message=cause.message, step=copy.step))
-            raise StopExecution(cause) from None
-        for touch in copy.touches:
-            if isinstance(touch.access.region, SmemRegion):
-                self.shared.settle(touch, end)
-            touch.end = end
-        self.recent.append((copy.step, True))
-
-    def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
-        own = b.comp in chain.initialised
-        who = "the same thread" if own else "another thread"
-        message = f"{b.key} is used by the async proxy; its init by {who} is not fenced for it"
-        self.fault(
-            Fault(
-                rule=Rule.MISSING_INIT_FENCE,
-                message=message,
-                step=step,
-                other=b.init,
-                name=b.key.name,
-                warning=own,
-            )
-        )
-
-    def _queue(self, chain: Chain, kind: GroupKind) -> GroupQueue:
-        queue = chain.queues.get(kind)
-        if queue is None:
-            queue = chain.queues[kind] = GroupQueue()
-        return queue
-
-    def _commit(self, agent: Agent, step: Step) -> bool:
-        op = step.dyn.op
-        assert isinstance(op, ops.CommitGroup)
-        for chain in self._chains(agent, step):
-            queue = self._queue(chain, op.kind)
-            for flight in queue.open:
-                assert isinstance(flight, Flight)
-                flight.commit = step
-                flight.commits[step.warp.index] = step.pos
-            queue.commit()
-        return True
-
-    def _wait_group(self, agent: Agent, step: Step) -> bool:
-        op = step.dyn.op
-        assert isinstance(op, ops.WaitGroup)
-        for chain in self._chains(agent, step):
-            queue = self._queue(chain, op.kind)
-            groups = queue.covered(op.n) if op.read else queue.retire(op.n)
-            for group in groups:
-                for flight in group:
-                    assert isinstance(flight, Flight)
-                    self._retire(chain, flight, step, source_only=op.read)
-            waits = chain.waits.setdefault(op.kind, deque(maxlen=16))
-            waits.append(step)
-        return True
-
-    def _retire(self, chain: Chain, flight: Flight, step: Step, *, source_only: bool) -> None:
-        """A wait covers a flight: its source has been read, or all of it is done."""
-        end = self._epoch(chain, step)
-        for touch in flight.touches:
-            if touch.end or (source_only and touch.access.write):
-                continue
-            if touch.access.proxy is Proxy.ASYNC:
-                touch_end = end & self.layout.masks[Section.MEMORY]
-            else:
-                touch_end = end
-            if isinstance(touch.access.region, SmemRegion):
-                self.shared.settle(touch, touch_end)
-            touch.end = touch_end
-        flight.source_read = flight.source_read or step
-        if not source_only:
-            flight.retired = step
-
-    def _fence_init(self, agent: Agent, step: Step) -> bool:
-        for chain in self._chains(agent, step):
-            chain.now(step.pos)
-            for comp in chain.initialised:
-                field = 1 << self.layout.shift(Section.SHARED_FENCE, comp)
-                chain.clock = self.layout.join(chain.clock, field)
-        return True
-
-    def _fence_proxy(self, agent: Agent, step: Step) -> bool:
-        op = step.dyn.op
-        assert isinstance(op, ops.FenceProxyAsync)
-        for chain in self._chains(agent, step):
-            chain.now(step.pos)
-            own = (step.pos + 1) << chain.shift_memory
-            seen = self.layout.join(chain.clock, own)
-            for section, spaces in _FENCED:
-                if op.space in spaces:
-                    fenced = self.layout.fence(seen, section) & self.layout.masks[section]
-                    chain.clock = self.layout.join(chain.clock, fenced)
-        return True
-
-    # -- the warp as one -----------------------------------------------------------------------
-
-    def _join(self, agent: Agent, step: Step, more: int = 0) -> int:
-        """All lanes of the warp have met: they know what each of them knew, and ``more``."""
-        warp = agent.warp
-        clock = self.layout.join(warp.elected.publish(step.pos), warp.others.publish(step.pos))
-        clock = self.layout.join(clock, more)
-        for chain in (warp.elected, warp.others):
-            chain.clock = clock
-        return clock
-
-    def _warp_sync(self, agent: Agent, step: Step) -> bool:
-        if not self._joined(agent):
-            return False
-        self._join(agent, step)
-        return True
-
-    def _bar_sync(self, agent: Agent, step: Step) -> bool:
-        if agent.token is None:
-            if not self._joined(agent):
-                return False
-            self._count_in(agent, step, agent)
-        if agent.token == -1:
-            return False
-        self._join(agent, step, agent.token or 0)
-        return True
-
-    def _bar_arrive(self, agent: Agent, step: Step) -> bool:
-        if not self._joined(agent):
-            return False
-        self._count_in(agent, step, None)
-        return True
-
-    def _count_in(self, agent: Agent, step: Step, waiter: Agent | None) -> None:
-        op = step.dyn.op
-        assert isinstance(op, ops.BarSync | ops.BarArrive)
-        clock = self._join(agent, step)
-        epoch = (step.pos + 1) << agent.warp.elected.shift_control
-        b = self.named.by_id[op.barrier]
-        self.named.arrive(b, step, clock, epoch, step.dyn.value, waiter)
-
-    def _wgmma_fence(self, agent: Agent, step: Step) -> bool:
-        if not self._joined(agent):
-            return False
-        self.tensor.reach(self.tensor.groups[step.warp.index], step)
-        self.tensor.fence(step)
-        self._join(agent, step)
-        return True
-
-    def _wgmma(self, agent: Agent, step: Step) -> bool:
-        if not self._joined(agent):
-            return False
-        op = step.dyn.op
-        assert isinstance(op, ops.WgmmaMmaAsync)
-        group = self.tensor.groups[step.warp.index]
-        first = self.tensor.reach(group, step)
-        clock = self._join(agent, step)
-        flight = Flight(GroupKind.WGMMA, self._warpgroup_chains(step.warp.index), step)
-        for access in step.dyn.accesses:
-            if isinstance(access.region, RegisterRegion):
-                self.tensor.mma(group, step, op, access.region)
-                continue
-            self._seq += 1
-            touch = Touch(step, Who.BOTH, access, self._seq)
-            touch.flight = flight
-            self.shared.check(touch, clock)
-            if first:
-                self.shared.record([touch])
-                flight.touches.append(touch)
-        if first:
-            group.open.append(flight)
-        return True
-
-    def _warpgroup_chains(self, warp: int) -> tuple[Chain, ...]:
-        group = self.tensor.groups[warp]
-        return tuple(w.elected for w in self.warps if self.tensor.groups.get(w.index) is group)
-
-    def _wgmma_commit(self, agent: Agent, step: Step) -> bool:
-        if not self._joined(agent):
-            return False
-        group = self.tensor.groups[step.warp.index]
-        self.tensor.reach(group, step)
-        self.tensor.commit(group, step, self._join(agent, step))
-        return True
-
-    def _wgmma_wait(self, agent: Agent, step: Step) -> bool:
-        if not self._joined(agent):
-            return False
-        group = self.tensor.groups[step.warp.index]
-        learned = self.tensor.wait(group, step, step.dyn.value, agent)
-        if learned is None:
-            return False
-        self.tensor.reach(group, step)
-        self._join(agent, step, learned)
-        waits = agent.warp.elected.waits.setdefault(GroupKind.WGMMA, deque(maxlen=16))
-        waits.append(step)
-        return True
-
 
 _LOCAL = (
     *get_args(ops.MemoryOp),
@@ -702,9 +316,4 @@ _LOCAL = (
     ops.CpAsync,
     ops.TmaLoad,
     ops.BarWarpSync,
-)
-_TENSOR_MAP_OPS = (ops.TmaLoad, ops.TmaStore)
-_FENCED = (
-    (Section.SHARED_FENCE, (FenceSpace.SHARED, FenceSpace.ALL)),
-    (Section.GLOBAL_FENCE, (FenceSpace.GLOBAL, FenceSpace.ALL)),
 )

@@ -9,7 +9,7 @@ from enum import Enum, IntEnum
 
 from asyncsim.check.clock import FIELD_MASK
 from asyncsim.errors import ScheduleError
-from asyncsim.ir.op import GroupKind
+from asyncsim.ir.op import GroupKind, Scope
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn
 from asyncsim.stream.program import Event, WarpPlace
@@ -141,6 +141,13 @@ class Step:
     @property
     def dyn(self) -> Dyn:
         return self.event[0]
+
+
+def chains_of(agent: Agent, step: Step) -> tuple[Chain, ...]:
+    """The observers that execute an op."""
+    if step.event[0].op.scope is Scope.ELECTED:
+        return (agent.warp.elected,)
+    return agent.warp.chains(agent.who)
 
 
 class Flight:

@@ -1,0 +1,223 @@
+"""Accesses and copies of an execution: plain ones, by mbarrier, and by groups."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from asyncsim.check.barriers import Barrier
+from asyncsim.check.clock import ClockLayout, Section
+from asyncsim.check.describe import op_text
+from asyncsim.check.model import (
+    Agent,
+    Chain,
+    Fault,
+    Flight,
+    Step,
+    StopExecution,
+    Touch,
+    Who,
+    chains_of,
+)
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import GroupKind, Scope
+from asyncsim.memory.region import GlobalBox, RegisterRegion, SmemRegion
+from asyncsim.rules import Rule
+from asyncsim.stream.dyn import Access, Proxy
+from asyncsim.sync import GroupQueue, SyncFault
+
+if TYPE_CHECKING:
+    from asyncsim.check.execution import Execution
+
+_TENSOR_MAP_OPS = (ops.TmaLoad, ops.TmaStore)
+
+
+@dataclass(frozen=True, slots=True)
+class Landing:
+    """A copy in flight: what it will complete, and the clock of its issue."""
+
+    barrier: Barrier
+    clock: int
+    step: Step
+    touches: list[Touch]
+    bytes: int
+
+
+def epoch_after(layout: ClockLayout, chain: Chain, step: Step) -> int:
+    """What a later op must know to come after this one, in order and through a proxy fence."""
+    return epoch_before(layout, chain, step.pos + 1)
+
+
+def epoch_before(layout: ClockLayout, chain: Chain, pos: int) -> int:
+    """The same for all ops of the observer before a position."""
+    field = pos << chain.shift_memory
+    fenced = field << layout.width
+    return field | fenced | (fenced << layout.width)
+
+
+class Copies:
+    """What touches memory."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._x = execution
+        self._written = {
+            o.dst.tensor
+            for o in execution.schedule.ops()
+            if isinstance(o, ops.StGlobal | ops.TmaStore)
+        }
+
+    def touch(
+        self, step: Step, access: Access, parts: Sequence[tuple[Chain, int, Flight | None]]
+    ) -> list[Touch]:
+        """An access by each of some observers: checked, then recorded.
+
+        ``parts``: the observer, when its access ends (0: not known yet), its group's flight.
+        """
+        region = access.region
+        touches: list[Touch] = []
+        clocks: list[int] = []
+        for chain, end, flight in parts:
+            touch = Touch(step, chain.who, access, self._x.next_seq(), end)
+            touch.flight = flight
+            if flight is not None:
+                flight.touches.append(touch)
+            touches.append(touch)
+            clocks.append(chain.now(step.pos))
+        if isinstance(region, SmemRegion):
+            for touch, clock in zip(touches, clocks, strict=True):
+                self._x.shared.check(touch, clock)
+            self._x.shared.record(touches)
+        elif isinstance(region, GlobalBox):
+            if self._x.bounds is not None and not isinstance(step.dyn.op, _TENSOR_MAP_OPS):
+                fault = self._x.bounds.check(step, access)
+                if fault is not None:
+                    self._x.fault(fault)
+            if region.tensor in self._written:
+                for touch, clock in zip(touches, clocks, strict=True):
+                    self._x.globals.access(touch, clock)
+        return touches
+
+    def plain(self, agent: Agent, step: Step) -> bool:
+        parts = [(c, epoch_after(self._x.layout, c, step), None) for c in chains_of(agent, step)]
+        for access in step.dyn.accesses:
+            if isinstance(access.region, RegisterRegion):
+                self._x.tensor.touch_registers(step, access.region)
+            else:
+                self.touch(step, access, parts)
+        return True
+
+    def grouped_copy(self, agent: Agent, step: Step, *, kind: GroupKind) -> bool:
+        """A copy that completes by groups (cp.async, bulk store)."""
+        self._one_copy(agent, step)
+        parts = [(c, 0, Flight(kind, (c,), step)) for c in chains_of(agent, step)]
+        for access in step.dyn.accesses:
+            self.touch(step, access, parts)
+        for chain, _, flight in parts:
+            self._queue(chain, kind).issue(flight)
+        return True
+
+    def _one_copy(self, agent: Agent, step: Step) -> None:
+        """All lanes issuing one and the same copy write the same bytes in no order."""
+        op = step.dyn.op
+        if op.scope is Scope.ALL_LANES and agent.who is not Who.ELECTED:
+            for access in step.dyn.accesses:
+                if access.write and not access.lanes:
+                    message = f"each of 32 lanes issues {op_text(step.dyn)}: 32 copies to one place"
+                    self._x.fault(Fault(rule=Rule.WRITE_WRITE_RACE, message=message, step=step))
+
+    def tma_load(self, agent: Agent, step: Step) -> bool:
+        assert step.dyn.barrier is not None
+        b = self._x.barriers.by_key[step.dyn.barrier]
+        self._one_copy(agent, step)
+        for chain in chains_of(agent, step):
+            clock = chain.now(step.pos)
+            self._x.barriers.knows_init(b, clock, step)
+            if not self._x.layout.at(clock, Section.SHARED_FENCE, b.comp):
+                self._unfenced_init(b, chain, step)
+            parts = [(chain, 0, None)]
+            touches = [t for a in step.dyn.accesses for t in self.touch(step, a, parts)]
+            self._x.flying.append(Landing(b, clock, step, touches, step.dyn.value * chain.lanes))
+        self._x.recent.append((step, False))
+        self._x.policy.issued(self._x)
+        return True
+
+    def land(self, index: int = 0) -> None:
+        """One copy in flight lands."""
+        copy = self._x.flying[index]
+        del self._x.flying[index]
+        try:
+            end = self._x.barriers.land(copy.barrier, copy.clock, copy.step, copy.bytes)
+        except SyncFault as cause:
+            self._x.fault(Fault(rule=cause.rule, message=cause.message, step=copy.step))
+            raise StopExecution(cause) from None
+        for touch in copy.touches:
+            if isinstance(touch.access.region, SmemRegion):
+                self._x.shared.settle(touch, end)
+            touch.end = end
+        self._x.recent.append((copy.step, True))
+
+    def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
+        own = b.comp in chain.initialised
+        who = "the same thread" if own else "another thread"
+        message = f"{b.key} is used by the async proxy; its init by {who} is not fenced for it"
+        self._x.fault(
+            Fault(
+                rule=Rule.MISSING_INIT_FENCE,
+                message=message,
+                step=step,
+                other=b.init,
+                name=b.key.name,
+                warning=own,
+            )
+        )
+
+    def _queue(self, chain: Chain, kind: GroupKind) -> GroupQueue:
+        queue = chain.queues.get(kind)
+        if queue is None:
+            queue = chain.queues[kind] = GroupQueue()
+        return queue
+
+    def commit(self, agent: Agent, step: Step) -> bool:
+        op = step.dyn.op
+        assert isinstance(op, ops.CommitGroup)
+        for chain in chains_of(agent, step):
+            queue = self._queue(chain, op.kind)
+            for flight in queue.open:
+                assert isinstance(flight, Flight)
+                flight.commit = step
+                flight.commits[step.warp.index] = step.pos
+            queue.commit()
+        return True
+
+    def wait_group(self, agent: Agent, step: Step) -> bool:
+        op = step.dyn.op
+        assert isinstance(op, ops.WaitGroup)
+        for chain in chains_of(agent, step):
+            queue = self._queue(chain, op.kind)
+            groups = queue.covered(op.n) if op.read else queue.retire(op.n)
+            for group in groups:
+                for flight in group:
+                    assert isinstance(flight, Flight)
+                    self._retire(chain, flight, step, source_only=op.read)
+            waits = chain.waits.setdefault(op.kind, deque(maxlen=16))
+            waits.append(step)
+        return True
+
+    def _retire(self, chain: Chain, flight: Flight, step: Step, *, source_only: bool) -> None:
+        """A wait covers a flight: its source has been read, or all of it is done."""
+        end = epoch_after(self._x.layout, chain, step)
+        for touch in flight.touches:
+            if touch.end or (source_only and touch.access.write):
+                continue
+            if touch.access.proxy is Proxy.ASYNC:
+                touch_end = end & self._x.layout.masks[Section.MEMORY]
+            else:
+                touch_end = end
+            if isinstance(touch.access.region, SmemRegion):
+                self._x.shared.settle(touch, touch_end)
+            touch.end = touch_end
+        flight.source_read = flight.source_read or step
+        if not source_only:
+            flight.retired = step

@@ -1,0 +1,186 @@
+"""What each op does to the state machines and the clocks: one handler per op.
+
+``bind`` is the one place that knows every op. Accesses and copies are in copies.py, wgmma in
+collectives.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, assert_never
+
+from asyncsim.check.barriers import Barrier
+from asyncsim.check.clock import Section
+from asyncsim.check.collectives import WgmmaSteps, join_lanes
+from asyncsim.check.copies import Copies
+from asyncsim.check.model import Agent, Fault, Step, StopExecution, chains_of
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import FenceSpace, GroupKind, Op
+from asyncsim.rules import Rule
+from asyncsim.stream.dyn import Dyn
+from asyncsim.sync import SyncFault
+
+if TYPE_CHECKING:
+    from asyncsim.check.execution import Execution
+
+Handler = Callable[[Agent, Step], bool]
+"""Execute an op; False if it blocks (it is called again later)."""
+
+_FENCED = (
+    (Section.SHARED_FENCE, (FenceSpace.SHARED, FenceSpace.ALL)),
+    (Section.GLOBAL_FENCE, (FenceSpace.GLOBAL, FenceSpace.ALL)),
+)
+
+
+class Steps:
+    """The ops of an execution."""
+
+    def __init__(self, execution: Execution) -> None:
+        self._x = execution
+        self.copies = Copies(execution)
+        self.wgmma = WgmmaSteps(execution)
+
+    def bind(self, op: Op) -> Handler:
+        """The handler of an op."""
+        match op:
+            case ops.MbarrierInit() | ops.MbarrierInval():
+                return self._lifecycle
+            case ops.MbarrierArrive():
+                return partial(self._arrive, tx=False)
+            case ops.MbarrierArriveExpectTx():
+                return partial(self._arrive, tx=True)
+            case ops.MbarrierExpectTx():
+                return self._expect
+            case ops.MbarrierWait():
+                return self._wait
+            case ops.CpAsync():
+                return partial(self.copies.grouped_copy, kind=GroupKind.CP_ASYNC)
+            case ops.TmaLoad():
+                return self.copies.tma_load
+            case ops.TmaStore():
+                return partial(self.copies.grouped_copy, kind=GroupKind.BULK)
+            case ops.CommitGroup(kind=GroupKind.WGMMA):
+                return self.wgmma.commit
+            case ops.CommitGroup():
+                return self.copies.commit
+            case ops.WaitGroup(kind=GroupKind.WGMMA):
+                return self.wgmma.wait
+            case ops.WaitGroup():
+                return self.copies.wait_group
+            case ops.FenceMbarrierInit():
+                return self._fence_init
+            case ops.FenceProxyAsync():
+                return self._fence_proxy
+            case ops.BarSync():
+                return self._bar_sync
+            case ops.BarArrive():
+                return self._bar_arrive
+            case ops.BarWarpSync():
+                return self._warp_sync
+            case ops.WgmmaFence():
+                return self.wgmma.fence
+            case ops.WgmmaMmaAsync():
+                return self.wgmma.mma
+            case ops.LdGlobal() | ops.StGlobal() | ops.LdShared() | ops.StShared() | ops.Compute():
+                return self.copies.plain
+            case _ as unreachable:
+                assert_never(unreachable)
+
+    # -- mbarriers and fences ----------------------------------------------------------------
+
+    def _barrier(self, dyn: Dyn) -> Barrier:
+        assert dyn.barrier is not None
+        return self._x.barriers.by_key[dyn.barrier]
+
+    def _lifecycle(self, agent: Agent, step: Step) -> bool:
+        b = self._barrier(step.dyn)
+        if isinstance(step.dyn.op, ops.MbarrierInit):
+            self._x.barriers.init(b, step.dyn.value, step, chains_of(agent, step))
+        else:
+            self._x.barriers.inval(b)
+        return True
+
+    def _arrive(self, agent: Agent, step: Step, *, tx: bool) -> bool:
+        dyn = step.dyn
+        b = self._barrier(dyn)
+        count, amount = (1, dyn.value) if tx else (dyn.value, 0)
+        for chain in chains_of(agent, step):
+            self._x.barriers.arrive(b, chain, step, count * chain.lanes, amount * chain.lanes)
+        return True
+
+    def _expect(self, agent: Agent, step: Step) -> bool:
+        b = self._barrier(step.dyn)
+        for chain in chains_of(agent, step):
+            self._x.barriers.expect(b, chain, step, step.dyn.value * chain.lanes)
+        return True
+
+    def _wait(self, agent: Agent, step: Step) -> bool:
+        b = self._barrier(step.dyn)
+        parity = step.dyn.value
+        if parity not in (0, 1):
+            message = f"parity {parity}; a wait names 0 or 1"
+            fault = Fault(
+                rule=Rule.PARITY_OUT_OF_RANGE, message=message, step=step, name=b.key.name
+            )
+            self._x.fault(fault)
+            raise StopExecution(SyncFault(fault.rule, message))
+        if self._x.barriers.wait(b, chains_of(agent, step), step, parity):
+            return True
+        b.waiters.append(agent)
+        if agent.since is None:
+            agent.since = b.state.generation
+        return False
+
+    def _fence_init(self, agent: Agent, step: Step) -> bool:
+        for chain in chains_of(agent, step):
+            chain.now(step.pos)
+            for comp in chain.initialised:
+                field = 1 << self._x.layout.shift(Section.SHARED_FENCE, comp)
+                chain.clock = self._x.layout.join(chain.clock, field)
+        return True
+
+    def _fence_proxy(self, agent: Agent, step: Step) -> bool:
+        op = step.dyn.op
+        assert isinstance(op, ops.FenceProxyAsync)
+        for chain in chains_of(agent, step):
+            chain.now(step.pos)
+            own = (step.pos + 1) << chain.shift_memory
+            seen = self._x.layout.join(chain.clock, own)
+            for section, spaces in _FENCED:
+                if op.space in spaces:
+                    fenced = self._x.layout.fence(seen, section) & self._x.layout.masks[section]
+                    chain.clock = self._x.layout.join(chain.clock, fenced)
+        return True
+
+    # -- the warp as one -----------------------------------------------------------------------
+
+    def _warp_sync(self, agent: Agent, step: Step) -> bool:
+        if not self._x.joined(agent):
+            return False
+        join_lanes(self._x.layout, agent, step)
+        return True
+
+    def _bar_sync(self, agent: Agent, step: Step) -> bool:
+        if agent.token is None:
+            if not self._x.joined(agent):
+                return False
+            self._count_in(agent, step, agent)
+        if agent.token == -1:
+            return False
+        join_lanes(self._x.layout, agent, step, agent.token or 0)
+        return True
+
+    def _bar_arrive(self, agent: Agent, step: Step) -> bool:
+        if not self._x.joined(agent):
+            return False
+        self._count_in(agent, step, None)
+        return True
+
+    def _count_in(self, agent: Agent, step: Step, waiter: Agent | None) -> None:
+        op = step.dyn.op
+        assert isinstance(op, ops.BarSync | ops.BarArrive)
+        clock = join_lanes(self._x.layout, agent, step)
+        epoch = (step.pos + 1) << agent.warp.elected.shift_control
+        b = self._x.named.by_id[op.barrier]
+        self._x.named.arrive(b, step, clock, epoch, step.dyn.value, waiter)
