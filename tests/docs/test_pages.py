@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncsim.catalog import builtin_scenarios
 from tests.docs.pages import ROOT, blocks, comparable, pages, run_console, run_python
 
 CONSOLE = [block for page in pages() for block in blocks(page, "console")]
@@ -35,3 +36,9 @@ def test_links_lead_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\((?!https?://)([^)#]+)", page.read_text(encoding="utf-8"))
     missing = [t for t in targets if not (page.parent / t).exists()]
     assert missing == []
+
+
+def test_every_scenario_has_its_section() -> None:
+    text = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
+    sections = re.findall(r"^## `(\w+)`$", text, re.MULTILINE)
+    assert sorted(sections) == [s.name for s in builtin_scenarios()]
