@@ -46,8 +46,10 @@ class Fifo:
             start, started = time, cause
             self._free = at + work
             since, before = time, cause
-        end = start + -(-amount * self._whole_den // self._whole_num)
-        self.last = (-(-self._free // num), self.label, since, before)
+        idle = -(-self._free // num)
+        own = start + -(-amount * self._whole_den // self._whole_num)
+        end = min(own, idle)  # both are rounded: the free clock is the exact one
+        self.last = (idle, self.label, since, before)
         return start, end, started, (end, self.label, since, before)
 
     @property

@@ -1,0 +1,163 @@
+"""Parts of the model on their own: servers, warp classes, placement, sharing, turns, causes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from asyncsim import ScheduleBuilder
+from asyncsim.ir import op as ops
+from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.tma_ring import tma_ring
+from asyncsim.scenarios.ws_gemm import ws_gemm
+from asyncsim.sim.path import after, walk
+from asyncsim.sim.placement import place
+from asyncsim.sim.servers import Fifo, Pipe
+from asyncsim.sim.sharing import Sharing
+from asyncsim.sim.turns import turn_costs
+from asyncsim.sim.warps import warp_classes
+from tests.sim.schedules import H200
+
+START = (0, "launch", 0, None)
+FLOOR = Fraction(H200.l2.gpc_bytes_per_cycle, H200.l2.shared_gpc_bytes_per_cycle)
+
+
+def test_a_server_never_loses_a_fraction_of_a_tick() -> None:
+    """16 KB over 64 B/clk, 132 requesters: 256 cycles each, not 257.8."""
+    server = Fifo("L2", Fraction(132 * 64, 64))
+    end = 0
+    for _ in range(1000):
+        _, end, _, _ = server.serve(0, 16384, START)
+    assert end == -(-1000 * 16384 // 132)
+
+
+def test_a_server_is_idle_until_it_is_asked() -> None:
+    server = Fifo("port", Fraction(2))
+    assert server.serve(10, 20, START)[:2] == (10, 20)
+    assert server.serve(12, 20, START)[:2] == (20, 30)
+    assert server.serve(100, 20, START)[:2] == (100, 110)
+    assert server.busy_ticks == 30
+
+
+def test_a_part_of_a_server_keeps_its_pace_and_its_speed() -> None:
+    part = Fifo("DRAM", Fraction(1), Fraction(10))
+    assert part.serve(0, 100, START)[:2] == (0, 10)
+    assert part.serve(0, 100, START)[:2] == (100, 110)
+
+
+def test_a_queued_request_continues_the_cause_of_the_one_before() -> None:
+    pipe = Pipe("tensor core")
+    pipe.serve(0, 50, START)
+    pipe.serve(10, 50, (10, "issue", 5, START))
+    assert pipe.last == (100, "tensor core", 0, START)
+    shares, _ = walk(after(pipe.last, 130, "tail"))
+    assert shares == {"tail": 30, "tensor core": 100, "launch": 0}
+
+
+def test_warps_that_nothing_tells_apart_are_one() -> None:
+    ring_classes = warp_classes(tma_ring.build({"tiles": 2}))
+    # Warp 0 runs the set-up of the barriers.
+    assert [(c.role, c.warps) for c in ring_classes] == [
+        ("consumer", (0,)),
+        ("consumer", (1, 2, 3)),
+        ("producer", (4,)),
+    ]
+    assert [c.warps for c in warp_classes(cp_async_multistage.build({}))] == [(0, 1, 2, 3)]
+    gemm = warp_classes(ws_gemm.build({"m": 128, "n": 128, "k": 64}))
+    assert [c.warps for c in gemm] == [(0,), (1, 2, 3), (4,)]
+
+
+def test_warps_that_control_tells_apart_are_not_merged() -> None:
+    k = ScheduleBuilder("apart", archs=("sm_90a",))
+    k.block(4)
+    with k.when(k.warp_in_role < 2):
+        k.bar.warp_sync()
+    with k.loop(k.warp_in_role * 0 + 1):
+        k.bar.warp_sync()
+    kept = warp_classes(k.finish())
+    assert [c.warps for c in kept] == [(0, 1), (2, 3)]
+
+    k = ScheduleBuilder("var", archs=("sm_90a",))
+    k.block(2)
+    k.var("mine", k.warp_in_role)
+    k.bar.warp_sync()
+    assert [c.warps for c in warp_classes(k.finish())] == [(0,), (1,)]
+
+
+@pytest.mark.parametrize("ctas", [1, 5, 8, 9, 60, 131, 132, 133, 200, 256, 1024])
+def test_sampled_sms_stand_for_their_classes(ctas: int) -> None:
+    placement = place(tma_ring.build({"tiles": 1, "ctas": ctas}), H200, exact=False)
+    active = min(132, ctas)
+    assert placement.active_sms == active
+    assert len(placement.sms) in (min(active, 8), min(active, 9))
+    assert len(placement.gpc_of) == active
+    counts = [sum(n % active == s.index for n in placement.queue) for s in placement.sms]
+    assert sum(counts) == len(placement.queue)
+    assert max(counts) == -(-ctas // active)
+    if ctas % active:
+        assert min(counts) == ctas // active
+    exact = place(tma_ring.build({"tiles": 1, "ctas": ctas}), H200, exact=True)
+    assert exact.queue == tuple(range(ctas))
+
+
+def test_a_full_grid_fills_one_gpc_after_another() -> None:
+    full = place(tma_ring.build({"tiles": 1, "ctas": 132}), H200, exact=True).gpc_of
+    assert [full.count(g) for g in range(8)] == list(H200.gpu.gpc_sms)
+    assert list(full) == sorted(full)
+    few = place(tma_ring.build({"tiles": 1, "ctas": 16}), H200, exact=True).gpc_of
+    assert few == (0,) * 8 + (1,) * 8
+
+
+def loads(schedule):  # type: ignore[no-untyped-def]
+    return [op.id for op in schedule.ops() if isinstance(op, ops.TmaLoad | ops.CpAsync)]
+
+
+def test_ctas_of_a_row_share_their_boxes() -> None:
+    """C of 16 x 16 tiles: in the first 16 CTAs all A differ, B is one."""
+    schedule = ws_gemm.build({"m": 2048, "n": 2048, "k": 256})
+    placement = place(schedule, H200, exact=True)
+    sharing = Sharing(schedule, placement, 54_000_000, FLOOR, warm=False)
+    a, b = loads(schedule)
+    assert sharing.of(0, a).gpc == (1, 1)
+    assert sharing.of(0, b).gpc == FLOOR.as_integer_ratio()
+    # 132 CTAs run at once: A of column 0 is read by rows 0..8, B of row 0 by 16 CTAs.
+    assert sharing.of(0, a).dram == (1, 9)
+    assert sharing.of(0, b).dram == (1, 16)
+    assert sharing.of(0, a).miss
+    assert not sharing.of(140, a).miss  # the second wave finds A in L2
+    assert sharing.of(255, b).miss
+
+
+def test_a_box_that_was_pushed_out_misses_again() -> None:
+    schedule = ws_gemm.build({"m": 2048, "n": 2048, "k": 256})
+    placement = place(schedule, H200, exact=True)
+    small = Sharing(schedule, placement, 1_000_000, FLOOR, warm=False)
+    assert small.of(140, loads(schedule)[0]).miss
+
+
+def test_a_warm_start_hits_unless_the_tensors_exceed_l2() -> None:
+    schedule = tma_ring.build({"tiles": 2, "ctas": 132})
+    placement = place(schedule, H200, exact=True)
+    load = loads(schedule)[0]
+    assert not Sharing(schedule, placement, 54_000_000, FLOOR, warm=True).of(3, load).miss
+    assert Sharing(schedule, placement, 1_000_000, FLOOR, warm=True).of(3, load).miss
+    private = Sharing(schedule, placement, 54_000_000, FLOOR, warm=False).of(3, load)
+    assert (private.dram, private.gpc) == ((1, 1), (1, 1))
+
+
+def test_turns_are_told_by_the_ops_in_the_loop() -> None:
+    def kinds(schedule) -> set[str]:  # type: ignore[no-untyped-def]
+        return {key for keys in turn_costs(schedule).values() for key in keys}
+
+    assert kinds(tma_ring.build({"tiles": 2})) == {
+        "code.consumer",
+        "code.producer_elected",
+        "barrier.elect",
+    }
+    assert kinds(cp_async_multistage.build({})) == {"code.cp_async"}
+    assert kinds(ws_gemm.build({"m": 128, "n": 128, "k": 64})) == {
+        "code.wgmma_consumer",
+        "code.producer_elected",
+        "barrier.elect",
+    }
