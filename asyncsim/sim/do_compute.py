@@ -41,10 +41,10 @@ def memory(b: Bound, op: ops.MemoryOp) -> Maker:
             # Pieces of a lane below 8 bytes fill sectors only in part and drain more slowly.
             lane = b.bytes(dst)
             step = b.step(st_global, numbers.ticks("cp_async.issue"))
-            step.polls = lane < 8  # partial sectors
+            step.partial = lane < 8
             step.amount = lane * b.times
             step.count = b.warps
-            key = "gst.partial_issue" if step.polls else "gst.issue"
+            key = "gst.partial_issue" if step.partial else "gst.issue"
             step.work = (numbers.ticks(key) * b.warps,)
             return b.constant(step)
         case ops.LdShared(src=view):
@@ -101,7 +101,7 @@ def _compute_maker(b: Bound, op: ops.Compute) -> Maker:
         step.name, step.value = defn.name, cost if writes else min(cost, loads)
         step.work = (chain, *pipes)
         step.amount = (work.lds_bytes + work.sts_bytes) * b.warps
-        step.polls = b.model.contended or step.amount >= LONG_PORT_USE
+        step.shared = b.model.contended or step.amount >= LONG_PORT_USE
         return step
 
     return b.table(key, build)
@@ -146,14 +146,14 @@ def compute(a: Agent, s: Step) -> bool:
     lead = s.value
     a.t += lead
     a.comp += lead
-    if s.cost > lead or s.polls:
+    if s.cost > lead or s.shared:
         a.deferred = s
     return True
 
 
 def arithmetic(a: Agent, s: Step) -> bool:
     """The put-off part: local time, unless warps share the sub-partition's pipes."""
-    if s.polls:
+    if s.shared:
         a.model.clock.post(max(a.t, a.model.clock.now), a.key, _serve_pipes, a)
         return False
     a.t += s.cost - s.value
@@ -281,7 +281,7 @@ def _stores(args: tuple[Agent, int, Cause, list[Step]]) -> None:
     link = sm.store.last
     assert link is not None
     for partial, server in ((False, memory_.store), (True, memory_.partial_store)):
-        amount = sum(step.amount for step in stores if step.polls is partial)
+        amount = sum(step.amount for step in stores if step.partial is partial)
         if amount:
             _, finish, _, why = server.serve(start, amount, cause)
             if finish > end:

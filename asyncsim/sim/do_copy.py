@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from asyncsim.ir import op as ops
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
-from asyncsim.sim.path import LATENCY_L2, Cause, after
+from asyncsim.sim.path import DESCRIPTOR, LATENCY_L2, Cause, after
 from asyncsim.sim.steps import Bound, Maker, Step
 from asyncsim.sync import GroupQueue
 
@@ -63,7 +63,7 @@ def _load_issued(a: Agent) -> None:
             a.enabled(s, accepted, why)
             now, cause = accepted, a.cause()
         ask = sm.descriptor(s.name, now)
-        start, end, link = sm.tma.serve(ask, s.work[0], after(cause, ask, "descriptor fetch"))
+        start, end, link = sm.tma.serve(ask, s.work[0], after(cause, ask, DESCRIPTOR))
         sm.starts.append((start, link))
         if sm.rec is not None:
             sm.rec.engine(sm, "tma", s.name, start, end)

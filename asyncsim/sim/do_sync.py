@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from asyncsim.sim.role import Agent
     from asyncsim.stream.operands import Values
 
-__all__ = ["Step"]
-
 
 def barrier_step(
     b: Bound,
@@ -65,12 +63,16 @@ def arrive(a: Agent, s: Step) -> bool:
 
 
 def _arrive(b: TimedMbarrier, s: Step, stamp: int, cause: Cause) -> None:
+    """``count`` lanes arrive ``value`` times each; single arrivals may complete several phases."""
     left = s.count
-    each = s.op.count if s.op.__class__.__name__ == "MbarrierArrive" else 1  # type: ignore[union-attr]
     while left:
-        n = min(left, b.pending) if each == 1 and b.pending else each
-        b.arrive_at(stamp, n, cause)
-        left -= n
+        if s.value == 1 and b.pending:
+            lanes = min(left, b.pending)
+            b.arrive_at(stamp, lanes, cause)
+        else:
+            lanes = 1
+            b.arrive_at(stamp, s.value, cause)
+        left -= lanes
 
 
 def expect(a: Agent, s: Step) -> bool:

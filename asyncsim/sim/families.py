@@ -10,7 +10,7 @@ from typing import assert_never
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, MbarrierOp, Scope
 from asyncsim.sim import do_compute, do_copy, do_sync, do_tensor
-from asyncsim.sim.steps import Bound, Maker, Run
+from asyncsim.sim.steps import Bound, Maker, Run, Step
 
 GROUPS: dict[GroupKind, tuple[Run, Run, str]] = {
     GroupKind.CP_ASYNC: (do_copy.commit_cp, do_copy.wait_cp, "cp_async"),
@@ -60,13 +60,13 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
             return do_sync.barrier_step(b, index, do_sync.inval, "mbarrier.init")
         case ops.MbarrierArrive(count=count):
             return do_sync.barrier_step(
-                b, index, do_sync.arrive, "mbarrier.arrive", count=count * b.times, light=True
+                b, index, do_sync.arrive, "mbarrier.arrive", count=b.times, value=count, light=True
             )
         case ops.MbarrierExpectTx(bytes=amount) | ops.MbarrierArriveExpectTx(bytes=amount):
             run = do_sync.expect if isinstance(op, ops.MbarrierExpectTx) else do_sync.arrive_expect
             size = b.ev.value(amount)
 
-            def build(values: tuple[int, ...]) -> do_sync.Step:
+            def build(values: tuple[int, ...]) -> Step:
                 step = b.step(run, numbers.ticks("mbarrier.expect_tx"))
                 step.barrier, step.count = index(values), b.times
                 step.amount = size(values)
@@ -76,7 +76,7 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
         case ops.MbarrierWait(parity=parity):
             bit = b.ev.value(parity)
 
-            def build_wait(values: tuple[int, ...]) -> do_sync.Step:
+            def build_wait(values: tuple[int, ...]) -> Step:
                 step = b.step(do_sync.wait, numbers.ticks("mbarrier.try_wait"))
                 step.barrier, step.value = index(values), bit(values)
                 step.polls = op.scope is Scope.ELECTED

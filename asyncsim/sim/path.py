@@ -11,7 +11,7 @@ from typing import Any
 Cause = tuple[int, str, int, Any]
 """(end tick, what took the time, start tick, Cause or None)."""
 
-LAUNCH = "launch"
+LAUNCH, DESCRIPTOR = "launch", "descriptor fetch"
 SYNC = "synchronisation"
 LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL = "L2 latency", "DRAM latency", "wgmma tail"
 TMA, PORT, GPC, DRAM, DRAM_WRITE = (

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import Schedule
-from asyncsim.machine import TICKS_PER_CYCLE, Machine
+from asyncsim.machine import Machine
 from asyncsim.predict.result import Prediction
 from asyncsim.sim.engine import Clock, SimPyClock
 from asyncsim.sim.machine_state import Model, SmState
@@ -142,4 +142,4 @@ def blocked(model: Model) -> tuple[str, ...]:
     return tuple(lines)
 
 
-__all__ = ["TICKS_PER_CYCLE", "Deadlock", "Options", "run", "simulate"]
+__all__ = ["Deadlock", "Options", "run", "simulate"]

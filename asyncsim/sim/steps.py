@@ -12,7 +12,6 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from asyncsim.errors import ScheduleError
-from asyncsim.ir.expr import is_lane_varying
 from asyncsim.ir.op import GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
@@ -35,7 +34,8 @@ class Step:
     cost: ticks of the op itself; turn: ticks of generated code before it; count: arrivals, copies
     or instructions of the agent; amount: bytes of all of them; value: parity, N, threads;
     box: (tensor, start) of a global box; work: further ticks, by handler. light: register
-    arithmetic before it may be finished after it.
+    arithmetic before it may be finished after it. polls: a wait that only some lanes execute.
+    partial: stores that fill sectors in part. shared: others of the SM want the same pipes.
     """
 
     __slots__ = (
@@ -48,8 +48,10 @@ class Step:
         "name",
         "op",
         "op_id",
+        "partial",
         "polls",
         "run",
+        "shared",
         "turn",
         "value",
         "work",
@@ -60,7 +62,7 @@ class Step:
         self.name = ""
         self.barrier = self.value = self.amount = 0
         self.count = 1
-        self.polls = self.light = False
+        self.polls = self.light = self.partial = self.shared = False
         self.box: tuple[str, tuple[int, ...]] | None = None
         self.work: tuple[int, ...] = ()
 
@@ -132,9 +134,6 @@ class Bound:
 
     def lane_bytes(self, view: SmemView) -> int:
         return prod(view.shape) * self.model.schedule.tile(view.tile).dtype.bytes
-
-    def shared_by_lanes(self, exprs: tuple[object, ...]) -> bool:
-        return not any(is_lane_varying(e) for e in exprs)  # type: ignore[arg-type]
 
 
 class StepBinder:
