@@ -41,10 +41,11 @@ class _Call(Event):
 
 
 class SimPyClock:
-    """The engine: a SimPy environment on integer time."""
+    """The engine: a SimPy environment on integer time. ``posted`` counts the events."""
 
     def __init__(self) -> None:
         self._env = Environment(initial_time=0)
+        self.posted = 0
 
     @property
     def now(self) -> int:
@@ -52,6 +53,7 @@ class SimPyClock:
 
     def post(self, time: int, key: int, call: Callable[[Any], None], arg: Any) -> None:
         env = self._env
+        self.posted += 1
         env.schedule(_Call(env, call, arg), key, time - env._now)  # type: ignore[arg-type]
 
     def run(self) -> None:
@@ -61,3 +63,10 @@ class SimPyClock:
                 step()
         except EmptySchedule:
             return
+
+
+class ReversedTies(SimPyClock):
+    """The same engine with ties decided the other way round: how much the order of ids matters."""
+
+    def post(self, time: int, key: int, call: Callable[[Any], None], arg: Any) -> None:
+        super().post(time, -key, call, arg)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import Schedule
 from asyncsim.machine import Machine
 from asyncsim.predict.result import Prediction
-from asyncsim.sim.engine import Clock, SimPyClock
+from asyncsim.sim.engine import Clock, ReversedTies, SimPyClock
 from asyncsim.sim.machine_state import Model, SmState
 from asyncsim.sim.path import LAUNCH, Cause
 from asyncsim.sim.placement import SAMPLE, Placement, place
@@ -25,6 +25,8 @@ class Deadlock(Exception):
         self.blocked = blocked
         super().__init__("roles wait for each other for ever: " + "; ".join(blocked[:8]))
 
+
+REPEATED_EVENTS = 5_000  # a run of at most so many events is repeated to see what ties decide
 
 First = tuple[SmState, int, list[int]]
 
@@ -71,7 +73,18 @@ def simulate(
         keep_trace=keep_trace,
         clock_mhz=clock_mhz,
     )
-    return prediction(run(schedule, machine, options))
+    model = run(schedule, machine, options)
+    return replace(prediction(model), spread_pct=_spread(model, options))
+
+
+def _spread(model: Model, options: Options) -> float:
+    """Half the difference, in percent, when ties go the other way; 0 for long runs."""
+    clock = model.clock
+    if not isinstance(clock, SimPyClock) or clock.posted > REPEATED_EVENTS or not model.end:
+        return 0.0
+    other = replace(options, clock=ReversedTies, keep_trace=False)
+    end = run(model.schedule, model.numbers.machine, other).end
+    return 50 * abs(end - model.end) / model.end
 
 
 def run(schedule: Schedule, machine: Machine, options: Options) -> Model:

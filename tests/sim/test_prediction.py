@@ -138,6 +138,20 @@ def test_the_trace_changes_no_number() -> None:
     assert (plain.cycles, plain.path, plain.stalls) == (traced.cycles, traced.path, traced.stalls)
 
 
+def test_the_order_of_ties_decides_little_and_is_reported() -> None:
+    from asyncsim.sim.engine import ReversedTies
+    from asyncsim.sim.simulate import Options, run
+
+    schedule = cp_async_multistage.build({"tiles": 24, "stages": 2})
+    one, other = (
+        run(schedule, H200, Options(certified=True, **way)).end  # type: ignore[arg-type]
+        for way in ({}, {"clock": ReversedTies})
+    )
+    spread = predicted(schedule).spread_pct
+    assert spread == pytest.approx(50 * abs(one - other) / one)
+    assert spread < 1
+
+
 def test_a_deadlock_has_no_total() -> None:
     schedule = tma_ring.build({"tiles": 4, "ctas": 1}, twin="producer_phase")
     with pytest.raises(Deadlock, match="producer of CTA 0 at MbarrierWait"):
