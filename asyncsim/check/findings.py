@@ -44,13 +44,15 @@ DATA_RULES = RACE_RULES | GROUP_RULES | {Rule.WRONG_TILE, Rule.MISSING_PROXY_FEN
 class Candidate:
     """A finding before consequences are dropped.
 
-    ``name``: the tile, tensor, fragment or barrier array; ``culprit``: the line to change.
+    ``name``: the tile, tensor, fragment or barrier array; ``culprit``: the line to change;
+    ``barrier``: the mbarrier array of the copy, if any.
     """
 
     finding: Finding
     name: str
     culprit: SourceLoc | None = None
     proxy: bool = False
+    barrier: str = ""
 
 
 def findings_of(
@@ -92,7 +94,10 @@ def _from_clash(clash: Clash) -> Candidate:
         witness=lines(clash.recent, (x.step, y.step)),
         repair=named.repair,
     )
-    return Candidate(finding, clash.name, loc_of(named.culprit), clash.reason is Reason.PROXY)
+    proxy = clash.reason is Reason.PROXY
+    copy = x if x.access.write else y
+    barrier = copy.step.dyn.barrier.name if copy.step.dyn.barrier else ""
+    return Candidate(finding, clash.name, loc_of(named.culprit), proxy, barrier)
 
 
 def _from_fault(fault: Fault) -> Candidate:
@@ -176,12 +181,18 @@ def breach_text(breach: Breach) -> str:
 
 
 def _merged(found: list[Candidate]) -> list[Candidate]:
-    """One candidate per rule and line to change; per buffer too, where the buffer matters."""
+    """One candidate per rule and line to change; per buffer too, where the buffer matters.
+
+    One missing release lets every buffer of the reader be overwritten: that is one defect.
+    """
     kept: dict[object, Candidate] = {}
     for c in found:
         rule = c.finding.rule
-        named = rule in RACE_RULES | _BARRIER_RULES or rule is Rule.WRONG_TILE
-        kept.setdefault((rule, c.culprit, c.name if named else ""), c)
+        if rule is Rule.READ_BEFORE_ARRIVAL:
+            what = c.barrier  # the buffers that one mbarrier guards lack one wait
+        else:
+            what = c.name if rule in _BY_NAME else ""
+        kept.setdefault((rule, c.culprit, what), c)
     return list(kept.values())
 
 
@@ -201,9 +212,12 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
         if rule in RACE_RULES | {Rule.WRONG_TILE}:
             if c.name in by_group or (rule is Rule.WRONG_TILE and c.name in raced):
                 return True
-            if rule is Rule.WRITE_WRITE_RACE and c.name in early:
+            if rule is not Rule.READ_BEFORE_ARRIVAL and c.name in early:
+                return True  # a read that is not after its data cannot be before the next either
+            waits = {Rule.VACUOUS_WAIT} if rule is Rule.READ_BEFORE_ARRIVAL else ROOT_WAITS
+            if waits & rules:
                 return True
-        if rule in RACE_RULES | {Rule.WRONG_TILE} and ROOT_WAITS & rules:
+        if rule is Rule.LAPPED_WAITER and early:
             return True
         if rule in _PHASE_CONDITIONS and GROUP_RULES & rules:
             return True
@@ -218,7 +232,13 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
 
 _PHASE_RULES = frozenset({Rule.ARRIVAL_OVERFLOW, Rule.DEADLOCK, Rule.ARRIVAL_SHORTFALL})
 _PHASE_CONDITIONS = frozenset({Rule.LAPPED_WAITER, Rule.VACUOUS_WAIT, Rule.EARLY_COMPLETION})
-_BARRIER_RULES = frozenset(
-    {Rule.MISSING_INIT_FENCE, Rule.TX_BYTES_MISMATCH, Rule.OUTSTANDING_AT_EXIT}
+_BY_NAME = frozenset(
+    {
+        Rule.WRITE_WRITE_RACE,
+        Rule.WRONG_TILE,
+        Rule.MISSING_INIT_FENCE,
+        Rule.TX_BYTES_MISMATCH,
+        Rule.OUTSTANDING_AT_EXIT,
+    }
 )
 _STOPPED = frozenset({Rule.ARRIVAL_OVERFLOW, Rule.USE_BEFORE_INIT, Rule.REINIT_WITHOUT_INVAL})

@@ -6,10 +6,14 @@ after a warp barrier or more. Within one lane, program order is enough.
 
 from __future__ import annotations
 
+from typing import Any
+
 from asyncsim.check.model import Touch, Who
 from asyncsim.memory.region import Region, SmemRegion
 from asyncsim.stream.dyn import Access
 from asyncsim.stream.resolve import union
+
+KEPT = 50_000  # answers, before all are forgotten
 
 
 class LaneOverlap:
@@ -41,6 +45,7 @@ class LaneOverlap:
         key = (id(access), who)
         known = self._parts.get(key)
         if known is None:
+            _bound(self._parts)
             known = self._parts[key] = (access, union(access.lanes[1:]))
         return known[1]
 
@@ -50,6 +55,7 @@ class LaneOverlap:
         key = (id(a), id(b))
         known = self._overlaps.get(key)
         if known is None:
+            _bound(self._overlaps)
             known = self._overlaps[key] = (a, b, a.overlaps(b))
         return known[2]
 
@@ -58,8 +64,14 @@ class LaneOverlap:
         key = (id(x), id(y))
         known = self._crossings.get(key)
         if known is None:
+            _bound(self._crossings)
             known = self._crossings[key] = (x, y, _crosses(x, y))
         return known[2]
+
+
+def _bound(answers: dict[Any, Any]) -> None:
+    if len(answers) >= KEPT:
+        answers.clear()
 
 
 def _crosses(x: Access, y: Access) -> bool:

@@ -121,6 +121,17 @@ def test_prologue_overruns_only_if_there_are_fewer_tiles_than_stages_ahead(tiles
     assert [f.rule.name for f in result.findings] == expected
 
 
-def test_refill_of_the_same_stage_is_right_with_a_second_barrier() -> None:
-    result = check(cp_async_multistage.build({"stages": 4}, "refill_same_stage"))
-    assert [f.rule.name for f in result.findings] == ["WRITE_BEFORE_RELEASE"]
+@pytest.mark.parametrize("name", [t.name for t in tma_ring.twins])
+@pytest.mark.parametrize("stages", [1, 3])
+def test_ring_twins_keep_their_name_where_the_bug_can_show(name: str, stages: int) -> None:
+    """More tiles than stages show every bug; one consumer warp hides that only one arrives."""
+    for tiles, consumers in ((stages + 1, 2), (2 * stages + 1, 3), (9, 4)):
+        params = {"stages": stages, "tiles": tiles, "consumers": consumers, "tile_bytes": 1024}
+        result = check(tma_ring.build(params, name))
+        assert [f.rule for f in result.findings] == [tma_ring.twin(name).rule], params
+
+
+@pytest.mark.parametrize("name", ["no_proxy_fence", "early_release", "one_warp_arrives"])
+def test_a_ring_without_refill_hides_its_bug(name: str) -> None:
+    params = {"stages": 4, "tiles": 4, "tile_bytes": 1024}
+    assert check(tma_ring.build(params, name)).findings == ()
