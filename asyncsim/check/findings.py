@@ -202,12 +202,15 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
     by_group = {c.name for c in found if c.finding.rule in GROUP_RULES}
     raced = {c.name for c in found if c.finding.rule in RACE_RULES}
     early = {c.name for c in found if c.finding.rule is Rule.READ_BEFORE_ARRIVAL}
+    awaited = {c.culprit for c in found if c.finding.rule is Rule.READ_BEFORE_ARRIVAL and c.barrier}
 
     def explained(c: Candidate) -> bool:
         rule = c.finding.rule
         if Rule.TX_BYTES_MISMATCH in rules and (rule in DATA_RULES or rule in _PHASE_RULES):
             return True
         if _STOPPED & rules and rule in DATA_RULES:
+            return True
+        if rule is Rule.READ_BEFORE_ARRIVAL and not c.barrier and c.culprit in awaited:
             return True
         if rule in RACE_RULES | {Rule.WRONG_TILE}:
             if c.name in by_group or (rule is Rule.WRONG_TILE and c.name in raced):
