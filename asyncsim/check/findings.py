@@ -188,10 +188,9 @@ def _merged(found: list[Candidate]) -> list[Candidate]:
     kept: dict[object, Candidate] = {}
     for c in found:
         rule = c.finding.rule
+        what = c.name if rule in _BY_NAME else ""
         if rule is Rule.READ_BEFORE_ARRIVAL:
             what = c.barrier  # the buffers that one mbarrier guards lack one wait
-        else:
-            what = c.name if rule in _BY_NAME else ""
         kept.setdefault((rule, c.culprit, what), c)
     return list(kept.values())
 
