@@ -20,7 +20,7 @@ from asyncsim.check.findings import breach_text, findings_of
 from asyncsim.check.grid import Bounds
 from asyncsim.check.model import Breach, Condition, End
 from asyncsim.check.policy import Directed, Eager, Lazy, Policy, Random
-from asyncsim.check.replay import Scripted
+from asyncsim.check.replay import ReplayMismatch, Scripted
 from asyncsim.check.search import Choice, Search, SearchResult
 from asyncsim.check.skeleton import build_skeleton
 from asyncsim.ir import op as ops
@@ -30,6 +30,8 @@ from asyncsim.rules import Finding, Rule, Severity
 from asyncsim.stream.program import Event, Program, run_checked
 
 RANDOM_RUNS = 4
+DIRECTED_OPS = 500_000  # ops of all directed executions together
+COUNTING_OPS = 2_000_000  # the same for the rounds of the counting certificate
 MAX_WARP_OPS = 1_000_000
 MAX_SEARCHED_OPS = 50_000
 
@@ -127,7 +129,8 @@ def check_cta(
     found = cta.execute(Eager())[1]
     if _errors(found) and not _perhaps_lapped(found, breaches):
         return verdict(found)
-    for policy in _directed(breaches):
+    runs = max(4, DIRECTED_OPS // max(1, reference.report.steps))
+    for policy in _directed(breaches)[:runs]:
         more = cta.execute(policy)[1]
         if _errors(more) and (not _errors(found) or _named(more)):
             return verdict(more)
@@ -162,7 +165,8 @@ def _count(cta: _Cta, reference: Execution) -> bool:
         return False
     counts = {k: barriers[k].state.count for k in keys}
     must: Must | None = None
-    for _ in range(MAX_ROUNDS):
+    rounds = COUNTING_OPS // max(1, reference.report.steps)
+    for _ in range(min(MAX_ROUNDS, rounds)):
         counting = Counting(keys, must)
         execution, found = cta.execute(Eager(), chain_phases=False, counting=counting)
         if not countable(barriers, counting.log):
@@ -183,16 +187,21 @@ def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
     skeleton = build_skeleton(cta.schedule, events)
     shown: list[Finding] = []
     suspects = list(cta.suspects)
+    undecided: list[list[Choice]] = []
 
     def replay(path: list[Choice]) -> bool:
-        execution, found = cta.execute(Scripted(skeleton, path))
+        try:
+            execution, found = cta.execute(Scripted(skeleton, path))
+        except ReplayMismatch:
+            undecided.append(path)
+            return False
         suspects.extend(execution.report.breaches.values())
         shown[:] = found
         return _errors(found)
 
     result = Search(skeleton, replay, max_states).run()
     # the search takes lanes 1..31 as one; where their arrivals may part, it proves nothing
-    if any(map(_lanes_may_part, suspects)):
+    if undecided or any(map(_lanes_may_part, suspects)):
         result.exhausted = False
     return result, shown
 
