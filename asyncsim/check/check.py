@@ -82,16 +82,22 @@ def _overlaps(
     execution: Execution = cta.execution
     found = []
     for tensor, step in execution.globals.writers.items():
-        moves = {use.moves[id] for id in execution.globals.writing_ops[tensor]}
+        moves = {use.moves[id] for id in execution.globals.ops[tensor]}
         written = {row: b for row, b in execution.globals.writes.items() if row[0] == tensor}
+        touched = {row: b for row, b in execution.globals.touched.items() if row[0] == tensor}
         delta = (
-            overlapping_deltas(written, moves.pop(), schedule.grid) if len(moves) == 1 else False
+            overlapping_deltas(touched, written, moves.pop(), schedule.grid)
+            if len(moves) == 1
+            else False
         )
         if delta is False:
             notes.append(f"whether the CTAs write disjoint parts of {tensor} was not decided")
         elif delta is not None:
             message = (
                 f"CTAs whose block indices differ by {delta} write common elements of {tensor}"
+                if touched == written
+                else f"of two CTAs whose block indices differ by {delta}, one writes elements of "
+                f"{tensor} that the other touches"
             )
             fault = Fault(rule=Rule.GLOBAL_WRITE_OVERLAP, message=message, step=step, name=tensor)
             found.append(finding_of_fault(fault))

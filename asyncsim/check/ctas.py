@@ -41,7 +41,8 @@ def survey(program: Program) -> Survey:
     written = {
         o.dst.tensor for o in program.schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)
     }
-    owners: dict[Row, int] = {}
+    owners: dict[Row, int] = {}  # written so far
+    users: dict[Row, int] = {}  # touched so far
     kinds: dict[int, Block] = {}
     events = 0
     for block in _blocks(program.schedule.grid):
@@ -50,14 +51,15 @@ def survey(program: Program) -> Survey:
         if events > EVENT_LIMIT:
             found.complete = False
             break
-        for row, bits in cta.writes.items():
-            if owners.get(row, 0) & bits:
-                step = cta.writers[row[0]]
-                message = f"CTA {block} writes elements of {row[0]} that another CTA writes too"
+        for row, bits in cta.touched.items():
+            if owners.get(row, 0) & bits or users.get(row, 0) & cta.writes.get(row, 0):
+                step = cta.users[row[0]]
+                message = f"CTA {block} and another one touch elements of {row[0]}, and one writes"
                 rule = Rule.GLOBAL_WRITE_OVERLAP
                 fault = Fault(rule=rule, message=message, step=step, name=row[0])
                 found.faults.setdefault((rule, row[0]), fault)
-            owners[row] = owners.get(row, 0) | bits
+            owners[row] = owners.get(row, 0) | cta.writes.get(row, 0)
+            users[row] = users.get(row, 0) | bits
         kinds.setdefault(cta.signature, block)
     found.blocks = list(kinds.values())
     return found
@@ -76,7 +78,8 @@ class _Cta:
     ) -> None:
         self.events = 0
         self.writes: dict[Row, int] = {}
-        self.writers: dict[str, Step] = {}
+        self.touched: dict[Row, int] = {}
+        self.users: dict[str, Step] = {}
         self._names: dict[object, int] = {}
         self._origins: dict[str, tuple[int, ...]] = {}
         self._written = written
@@ -115,9 +118,10 @@ class _Cta:
             origin = self._origins.setdefault(box.tensor, box.start)
             moved = tuple(a - b for a, b in zip(box.start, origin, strict=True))
             parts.append((box.tensor, moved, box.shape))
-            if access.write:
-                self.writers.setdefault(box.tensor, step)
-                for row, bits in rows(access):
+            self.users.setdefault(box.tensor, step)
+            for row, bits in rows(access):
+                self.touched[row] = self.touched.get(row, 0) | bits
+                if access.write:
                     self.writes[row] = self.writes.get(row, 0) | bits
 
     def _number(self, tag: object) -> int:

@@ -30,24 +30,24 @@ class GlobalMemory:
         self._layout, self._lanes, self._clash = layout, lanes, clash
         self._ordered = layout.guards[Section.MEMORY]
         self._fenced = self._ordered | layout.guards[Section.GLOBAL_FENCE]
-        self._all: dict[Row, int] = {}
+        self.touched: dict[Row, int] = {}
         self.writes: dict[Row, int] = {}
         self.writers: dict[str, Step] = {}  # the first write to each tensor
-        self.writing_ops: dict[str, set[int]] = {}
+        self.ops: dict[str, set[int]] = {}  # those that touch each tensor
         self._touches: dict[Row, list[tuple[int, Touch]]] = {}
 
     def access(self, y: Touch, clock: int) -> None:
         """Check a touch by an observer with this clock, and record it."""
+        region = y.access.region
+        assert isinstance(region, GlobalBox)
+        self.ops.setdefault(region.tensor, set()).add(y.step.dyn.op.id)
         if y.access.write:
-            region = y.access.region
-            assert isinstance(region, GlobalBox)
             self.writers.setdefault(region.tensor, y.step)
-            self.writing_ops.setdefault(region.tensor, set()).add(y.step.dyn.op.id)
         for row, bits in rows(y.access, y.who):
-            seen = (self._all if y.access.write else self.writes).get(row, 0)
+            seen = (self.touched if y.access.write else self.writes).get(row, 0)
             if seen & bits:
                 self._examine(row, bits, y, clock)
-            self._all[row] = self._all.get(row, 0) | bits
+            self.touched[row] = self.touched.get(row, 0) | bits
             if y.access.write:
                 self.writes[row] = self.writes.get(row, 0) | bits
             self._touches.setdefault(row, []).append((bits, y))

@@ -79,14 +79,15 @@ def _farthest(box: GlobalBox, shape: tuple[int, ...], reach: Reach) -> GlobalBox
 
 
 def overlapping_deltas(
-    written: Mapping[Row, int], move: Move, grid: tuple[int, int, int]
+    touched: Mapping[Row, int], written: Mapping[Row, int], move: Move, grid: tuple[int, int, int]
 ) -> tuple[int, int, int] | None | bool:
-    """A difference of block indices whose CTAs write common elements of a tensor.
+    """A difference of block indices such that one CTA writes what the other touches.
 
-    None: all CTAs are disjoint. False: too many differences to look at.
+    ``touched`` contains ``written``. None: all CTAs are disjoint. False: too many differences.
     """
-    low, high = _bounding(written)
+    low, high = _bounding(touched)
     exact: list[tuple[tuple[int, ...], int]] | None = None
+    mine: dict[tuple[int, ...], int] = {}
     seen = 0
     for delta in _deltas(grid, move):
         shift = tuple(sum(k * d for k, d in zip(c, delta, strict=True)) for c in move)
@@ -97,8 +98,10 @@ def overlapping_deltas(
             continue
         if high[-1] - low[-1] > MAX_WIDTH:
             return False
-        exact = exact or _flat(written, low[-1])
-        if _meet(dict(exact), exact, shift):
+        if exact is None:
+            exact, mine = _flat(written, low[-1]), dict(_flat(touched, low[-1]))
+        back = tuple(-s for s in shift)
+        if _meet(mine, exact, shift) or _meet(mine, exact, back):
             return delta
     return None
 

@@ -162,8 +162,27 @@ def test_persistent_tiles_are_enumerated() -> None:
 
 def test_overlapping_deltas_answers_exactly() -> None:
     rows = {("t", (0, 0)): 0b1001}
-    assert overlapping_deltas(rows, ((0, 0, 0), (1, 0, 0)), (3, 1, 1)) is None
-    assert overlapping_deltas(rows, ((0, 0, 0), (1, 0, 0)), (4, 1, 1)) == (3, 0, 0)
+    along = ((0, 0, 0), (1, 0, 0))
+    assert overlapping_deltas(rows, rows, along, (3, 1, 1)) is None
+    assert overlapping_deltas(rows, rows, along, (4, 1, 1)) == (3, 0, 0)
+
+
+@pytest.mark.parametrize(("apart", "expected"), [(0, []), (32, ["GLOBAL_WRITE_OVERLAP"])])
+def test_a_cta_reads_what_its_neighbour_writes(apart: int, expected: list[str]) -> None:
+    k = ScheduleBuilder("neighbours")
+    out = k.global_tensor("out", (1, 256), "f32", output=True)
+    reg = k.fragment("reg", registers=1)
+    k.grid(4)
+    at = k.block_idx * 32 + k.lane
+    k.mem.ld_global(reg.all, out.box((0, at + apart), (1, 1)))
+    k.mem.st_global(out.box((0, at), (1, 1)), reg.all)
+    result = check(k.finish())
+    assert found(result) == expected
+    if expected:
+        assert result.findings[0].message == (
+            "of two CTAs whose block indices differ by (1, 0, 0), one writes elements of out that "
+            "the other touches"
+        )
 
 
 def test_an_expression_that_fails_is_no_schedule() -> None:

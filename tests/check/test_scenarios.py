@@ -11,12 +11,16 @@ from asyncsim.predict.result import Verdict
 from asyncsim.rules import Severity
 from asyncsim.scenario import Scenario
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
 SCENARIOS = builtin_scenarios()
-SMALL = {"ws_gemm": {"m": 256, "n": 256, "k": 1024}}
+SMALL = {
+    "ws_gemm": {"m": 256, "n": 256, "k": 1024},
+    "sgemm_cp_async": {"m": 256, "n": 256, "k": 128},
+}
 
 TWINS = [(s, t.name) for s in SCENARIOS for t in s.twins]
 
@@ -43,7 +47,7 @@ def test_at_least_twelve_twins() -> None:
 @pytest.mark.parametrize(("scenario", "name"), TWINS, ids=[f"{s.name}-{n}" for s, n in TWINS])
 def test_twin_is_named_by_its_rule_alone(scenario: Scenario, name: str) -> None:
     twin = scenario.twin(name)
-    result = check(scenario.build(SMALL.get(scenario.name, {}), name))
+    result = check(scenario.build({**SMALL.get(scenario.name, {}), **twin.params}, name))
     assert [(f.rule, f.severity) for f in result.findings] == [(twin.rule, twin.severity)]
     error = twin.severity is Severity.ERROR
     assert result.verdict is (Verdict.FINDINGS if error else Verdict.CLEAN)
@@ -78,6 +82,30 @@ def test_cp_async_multistage_is_silent(stages: int) -> None:
         assert_silent(
             cp_async_multistage, {"stages": stages, "tiles": tiles, "tile_bytes": tile_bytes}
         )
+
+
+@pytest.mark.parametrize("stages", range(2, 6))
+def test_sgemm_is_silent(stages: int) -> None:
+    for i, steps in enumerate(t for t in trips(stages) if t > 0):
+        params = {"m": 256, "n": 128, "k": 8 * steps, "stages": stages, "beta": i % 3 - 1}
+        assert_silent(sgemm_cp_async, {**params, "distance": i % stages})
+
+
+@pytest.mark.parametrize("stages", range(2, 6))
+@pytest.mark.parametrize("steps", [1, 4, 9])
+def test_twins_of_sgemm_at_every_depth(stages: int, steps: int) -> None:
+    """Two stages wait for every group, so that a commit more or less changes nothing."""
+    expected = {
+        "commit_if_copied": "WAIT_GROUP_TOO_LOOSE" if stages > 2 else None,
+        "wait_too_loose": "WAIT_GROUP_TOO_LOOSE",
+        "no_barrier": "MISSING_BLOCK_BARRIER",
+        "refill_same_stage": "WRITE_BEFORE_RELEASE" if steps > stages else None,
+        "swapped_k": "WRONG_TILE" if steps > 1 else None,
+    }
+    params = {"m": 128, "n": 128, "k": 8 * steps, "stages": stages}
+    for twin, rule in expected.items():
+        found = [f.rule.name for f in check(sgemm_cp_async.build(params, twin)).findings]
+        assert found == ([rule] if rule else []), twin
 
 
 @pytest.mark.parametrize("tiles", [0, 1, 2, 3, 17])
