@@ -32,8 +32,8 @@ class Case:
     """A kernel launch: what to compile, how to launch, and what its output words mean.
 
     `args` are the kernel's p0..p3.  `cold` evicts L2 before every launch.  `rows` > 0 passes a
-    tensor map with a box of rows x 128 bytes, 128-byte swizzle.  `mask` chooses SMs for kernels
-    that read one.
+    tensor map with a box of rows x row_bytes (128 or 64, swizzled so), rows `pitch` bytes apart.
+    `mask` chooses SMs for kernels that read one.
     """
 
     bench: str
@@ -50,6 +50,8 @@ class Case:
     warmups: int = 1
     cold: bool = False
     rows: int = 0
+    row_bytes: int = 128
+    pitch: int = 128
     cluster: int = 0
     mask: Callable[[Context], list[int]] | None = None
     series: bool = False

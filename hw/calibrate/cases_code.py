@@ -80,18 +80,8 @@ def _wgmma() -> Iterator[Case]:
     for n in (64, 128, 256):
         for wait in (0, 1):
             for wgs in (1, 2):
-                yield Case(
-                    "wgmma_turn",
-                    {"n": n, "per_group": 4, "wait": wait, "warpgroups": wgs},
-                    _wgmma_variant(n, 4, wait),
-                    "wgmma_turn",
-                    per_step(TURNS, wgs),
-                    block=128 * wgs,
-                    smem=60_000,
-                    args=(1, 0, TURNS, 0),
-                    words=1024,
-                    repeat=20,
-                )
+                for tight in (0, 1):
+                    yield _wgmma_turn(n, wait, wgs, tight)
     for n in (64, 128):  # two CTAs of one warpgroup on each SM
         yield Case(
             "wgmma_share",
@@ -106,6 +96,27 @@ def _wgmma() -> Iterator[Case]:
             words=8 * 264,
             repeat=10,
         )
+
+
+def _wgmma_turn(n: int, wait: int, wgs: int, tight: int) -> Case:
+    """tight: waits and arrive as rendered kernels write them."""
+    variant = _wgmma_variant(n, 4, wait)
+    params: dict[str, int | str] = {"n": n, "per_group": 4, "wait": wait, "warpgroups": wgs}
+    if tight:
+        variant = Variant(variant.file, (*variant.defines, ("TIGHT", 1)))
+        params["tight"] = 1
+    return Case(
+        "wgmma_turn",
+        params,
+        variant,
+        "wgmma_turn",
+        per_step(TURNS, wgs),
+        block=128 * wgs,
+        smem=60_000,
+        args=(1, 0, TURNS, 0),
+        words=1024,
+        repeat=20,
+    )
 
 
 def _share(instructions: int, ctas: int) -> Reduce:
@@ -131,7 +142,7 @@ def _turn(bench: str, params: dict[str, int | str], defines: dict[str, int], war
 
 def _producers() -> Iterator[Case]:
     for mode, style in enumerate(PRODUCERS):
-        for counted in (0, 1):
+        for counted in (0, 1, 2):
             for stages in (1, 2, 4):
                 params: dict[str, int | str] = {
                     "style": style,
@@ -145,7 +156,14 @@ def _producers() -> Iterator[Case]:
 def _consumers() -> Iterator[Case]:
     for warps in (1, 4, 8):
         for work in (0, 16, 64):
-            for load, proxy, counted in ((1, 1, 0), (1, 0, 0), (0, 0, 0), (1, 0, 1)):
+            for load, proxy, counted in (
+                (1, 1, 0),
+                (1, 0, 0),
+                (0, 0, 0),
+                (1, 0, 1),
+                (1, 0, 2),
+                (1, 1, 2),
+            ):
                 params: dict[str, int | str] = {
                     "warps": warps,
                     "work": work,
@@ -162,7 +180,7 @@ def _rings() -> Iterator[Case]:
     for mode in (0, 1):
         for consumers in (1, 4):
             for work in (0, 48, 192):
-                for uniform, counted in ((0, 0), (1, 0), (1, 1)):
+                for uniform, counted in ((0, 0), (1, 0), (1, 1), (1, 2)):
                     yield _ring(mode, consumers, work, uniform, counted)
 
 

@@ -42,7 +42,7 @@ ISSUE: dict[str, tuple[int, int, tuple[int, int]]] = {
     "try_wait_counted": (32, 32, (16, 48)),
     "cp_wait": (33, 32, (16, 48)),
 }
-STYLES = ("converged", "diverged", "diverged_counted")
+STYLES = ("converged", "diverged", "diverged_counted", "diverged_tight")
 PIPES = {"ffma": 0, "lop3": 1, "ex2": 2, "cvt": 3, "shfl": 4, "lds": 5, "fmnmx": 6, "imad": 7}
 
 
@@ -85,7 +85,7 @@ def _barriers() -> Iterator[Case]:
             yield _issue_case("named_barrier", 28, run, 32 * warps, params)
     for run in (16, 48):
         yield _issue_case("named_barrier_static", 29, run, 128, {"warps": 4, "run": run})
-    for mode in (0, 1, 2):
+    for mode in (0, 1, 2, 3):
         for waiters in (1, 2, 4, 8, 12, 16):
             yield Case(
                 "mbarrier_handoff",

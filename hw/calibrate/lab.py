@@ -18,7 +18,6 @@ MB = 1 << 20
 DATA_BYTES = 640 * MB
 FLUSH_BYTES = 256 * MB
 OUT_WORDS = 8192
-MAP_ROWS = DATA_BYTES // 128
 
 
 class TimedOutError(RuntimeError):
@@ -49,7 +48,7 @@ class Lab:
         self.cubins = cubins
         self.codes: dict[Variant, Any] = {}
         self.logs: dict[Variant, str] = {}
-        self.maps: dict[int, Any] = {}
+        self.maps: dict[tuple[int, int, int], Any] = {}
         self.context = Context()
 
     def _allocate(self, size: int) -> Any:
@@ -66,19 +65,22 @@ class Lab:
                 self.codes[variant], self.logs[variant] = compile_variant(variant)
         return self.codes[variant]
 
-    def tensor_map(self, rows: int) -> Any:
-        if rows not in self.maps:
+    def tensor_map(self, rows: int, row_bytes: int, pitch: int) -> Any:
+        key = rows, row_bytes, pitch
+        if key not in self.maps:
             from cuda.core import TensorMapDescriptorOptions
             from cuda.core.utils import StridedMemoryView
 
             options = TensorMapDescriptorOptions(box_dim=(1,))
             view = StridedMemoryView.from_buffer(
-                self.data, shape=(MAP_ROWS, 64), dtype=np.dtype(np.uint16)
+                self.data, shape=(DATA_BYTES // pitch, pitch // 2), dtype=np.dtype(np.uint16)
             )
-            self.maps[rows] = view.as_tensor_map(
-                box_dim=(rows, 64), swizzle=type(options.swizzle).SWIZZLE_128B
+            swizzles = type(options.swizzle)
+            self.maps[key] = view.as_tensor_map(
+                box_dim=(rows, row_bytes // 2),
+                swizzle=swizzles.SWIZZLE_128B if row_bytes == 128 else swizzles.SWIZZLE_64B,
             )
-        return self.maps[rows]
+        return self.maps[key]
 
     def run(self, case: Case) -> Samples:
         """Launch a case `warmups` + `repeat` times; concatenate the samples of the repeats."""
@@ -98,7 +100,7 @@ class Lab:
         config = LaunchConfig(**shape)
         args: list[Any] = [self.out, self.abort, self.data, *(np.int32(p) for p in case.args)]
         if case.rows:
-            args.append(self.tensor_map(case.rows))
+            args.append(self.tensor_map(case.rows, case.row_bytes, case.pitch))
         if case.mask is not None:
             self._write_mask(case.mask(self.context))
         runs: list[Samples] = []

@@ -22,6 +22,7 @@ import numpy as np
 from .case import Case
 from .cases_code import code_cases
 from .cases_copy import copy_cases
+from .cases_share import share_cases
 from .cases_sync import sync_cases
 from .sources import compile_variant
 
@@ -31,6 +32,7 @@ Row = dict[str, Any]
 
 def all_cases() -> Iterator[Case]:
     yield from copy_cases()
+    yield from share_cases()
     yield from sync_cases()
     yield from code_cases()
 
@@ -108,7 +110,7 @@ def _row(head: Row, metric: str, values: Any, case: Case) -> Row:
         "n": int(values.size),
     }
     if case.series:
-        row["series"] = [round(float(v), 2) for v in values[-200:]]
+        row["series"] = [round(float(v), 2) for v in values[-600:]]
     return row
 
 

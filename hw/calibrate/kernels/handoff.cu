@@ -1,7 +1,7 @@
 // Hand-offs between warps.
 
 // mbarrier: warp 0 arrives after a pause, warps 1.. wait.  MODE 0: all lanes wait; 1: lane 0 waits in
-// a branch, the others are parked; 2: as 1, with a counted wait.  out[2 i] = first, out[2 i + 1] = last waiter, cycles from before
+// a branch, the others are parked; 2: as 1, with a counted wait; 3: as 1, with a tight one.  out[2 i] = first, out[2 i + 1] = last waiter, cycles from before
 // the arrive.  p1 = extra pause, so that the arrival meets every phase of a poll.
 #ifndef MODE
 #define MODE 0
@@ -28,8 +28,11 @@ extern "C" __global__ void handoff(KERNEL_ARGS) {
 #elif MODE == 1
       if (lane == 0) { wait(bar, phase, deadline, abort_word); t = clk(); }
       __syncwarp();
-#else
+#elif MODE == 2
       if (lane == 0) { wait_counted(bar, phase, abort_word); t = clk(); }
+      __syncwarp();
+#else
+      if (lane == 0) { wait_tight(bar, phase, abort_word); t = clk(); }
       __syncwarp();
 #endif
     }

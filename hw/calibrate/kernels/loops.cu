@@ -9,13 +9,14 @@
 #define BOX 1024
 #define COPIES 4
 #define UNIFORM 0  // role dispatch on a warp index that was made uniform by a shuffle
-#define COUNTED 0  // waits bounded by tries instead of the clock
+#define COUNTED 0  // waits: 0 bounded by the clock, 1 by tries, 2 one try and a tight loop
 #endif
 
 #define ADVANCE if (++stage == STAGES) { stage = 0; phase ^= 1; }
 
 DEV void bounded_wait(u32 bar, u32 parity, u64 deadline, u32* abort_word) {
-  if (COUNTED) wait_counted(bar, parity, abort_word);
+  if (COUNTED == 2) wait_tight(bar, parity, abort_word);
+  else if (COUNTED) wait_counted(bar, parity, abort_word);
   else wait(bar, parity, deadline, abort_word);
 }
 

@@ -46,6 +46,17 @@ DEV void wait_counted(u32 bar, u32 parity, u32* abort_word) {
     if (++tries > MAX_TRIES) { timed_out(abort_word); break; }
   }
 }
+// As rendered kernels wait: one try, then a tight loop; in a diverged warp the loop is the poll period.
+DEV void wait_tight(u32 bar, u32 parity, u32* abort_word) {
+  if (try_wait(bar, parity)) return;
+  u32 ok;
+  asm volatile("{ .reg .pred p, q; .reg .u32 n; mov.u32 n, %3;\n"
+               "AGAIN: mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\n"
+               "@p bra DONE; sub.u32 n, n, 1; setp.ne.u32 q, n, 0; @q bra AGAIN;\n"
+               "DONE: selp.u32 %0, 1, 0, p; }"
+               : "=r"(ok) : "r"(bar), "r"(parity), "n"(MAX_TRIES) : "memory");
+  if (!ok) timed_out(abort_word);
+}
 DEV u32 elect() {
   u32 ok;
   asm volatile("{ .reg .pred p; elect.sync _|p, 0xffffffff; selp.u32 %0, 1, 0, p; }" : "=r"(ok));

@@ -130,3 +130,39 @@ extern "C" __global__ void tma_landing(KERNEL_ARGS, const __grid_constant__ tmap
     __syncthreads();
   }
 }
+
+// The start of a ring as rendered kernels write it: one warp prefetches the map (p3 = 1), another
+// sets up the barriers, then the producer fills four stages of p0 bytes, twice.
+// out[8 b + s] = cycles from the block barrier to the landing of copy s, as sleeping warps see it.
+extern "C" __global__ void first_ring(KERNEL_ARGS, const __grid_constant__ tmap m) {
+  u64 deadline = clk() + DEADLINE_CYCLES;
+  u32 full = saddr(smem), dst = saddr(smem) + 1024;
+  u32 warp = uniform_warp();
+  if (warp == 1 && p3 && elect()) asm volatile("prefetch.tensormap [%0];" :: "l"(&m) : "memory");
+  if (warp == 0 && elect()) {
+    for (int i = 0; i < 8; ++i) mbar_init(full + 8 * i, 1);
+    mbar_fence_init();
+  }
+  __syncthreads();
+  u64 t0 = clk();
+  int row = blockIdx.x * p1;
+  if (warp == 1) {
+    for (int i = 0; i < 8; ++i) {
+      if (i == 4) {  // the second filling starts when the first has landed
+        for (int k = 0; k < 4; ++k) wait(full + 8 * k, 0, deadline, abort_word);
+      }
+      if (elect()) {
+        mbar_expect(full + 8 * i, p0);
+        tensor_load(dst + (i & 3) * p0, &m, 0, row + i * (p0 / 128), full + 8 * i);
+      }
+      __syncwarp();
+      if (i == 4 && threadIdx.x == 32) out[8 * gridDim.x + blockIdx.x] = clk() - t0;
+    }
+    for (int k = 4; k < 8; ++k) wait(full + 8 * k, 0, deadline, abort_word);
+  } else {
+    for (int i = 0; i < 8; ++i) {
+      wait(full + 8 * i, 0, deadline, abort_word);
+      if (threadIdx.x == 0) out[8 * blockIdx.x + i] = clk() - t0;
+    }
+  }
+}

@@ -4,6 +4,9 @@
 #define D 4
 #define WAIT 0
 #endif
+#ifndef TIGHT
+#define TIGHT 0  // wgmma_turn as rendered kernels write it: tight waits, one warp arrives
+#endif
 #define THREADS (RS ? 256 : 384)  // with A in registers 168 of them are too few for N = 256
 DEV void wg_fence() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 DEV void wg_commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
@@ -102,20 +105,33 @@ extern "C" __global__ void __launch_bounds__(384, 1) wgmma_turn(KERNEL_ARGS) {
   fill_operands();
   u32 full = saddr(smem), empty = full + 32;
   init_barriers(full, 8, 0xfffff);
+#if TIGHT
+  u32 warp = uniform_warp();
+#endif
   for (int round = 0; round < 2; ++round) {
     u32 stage = 0, phase = 0, previous = 3;
     __syncthreads();
     u64 t0 = clk();
 #pragma unroll 1
     for (int i = 0; i < p2; ++i) {
+#if TIGHT
+      wait_tight(full + 8 * stage, phase | p0, abort_word);
+#else
       wait(full + 8 * stage, phase | p0, deadline, abort_word);
+#endif
       wg_fence();
       u64 aa = a + stage * p1, bb = b + stage * p1;
 #pragma unroll
       for (int k = 0; k < D; ++k) wgmma(d, aa + 2 * k, bb + 2 * k);
       wg_commit();
       wg_wait<WAIT>();
+#if TIGHT
+      if (warp == 0) {
+        if (elect()) mbar_arrive(empty + 8 * (WAIT ? previous : stage));
+      }
+#else
       if (elect()) mbar_arrive(empty + 8 * (WAIT ? previous : stage));
+#endif
       previous = stage;
       if (++stage == 4) { stage = 0; phase ^= 1; }
     }
