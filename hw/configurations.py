@@ -107,6 +107,36 @@ _MULTISTAGE = (
     _multistage("warm", stages=3, tile_bytes=2048, ffma=256),
 )
 
+
+def _sgemm(l2: str = "cold", **params: int) -> Configuration:
+    return Configuration(scenario="sgemm_cp_async", params=params, l2=l2)
+
+
+def _square(size: int, l2: str = "cold", **params: int) -> Configuration:
+    return _sgemm(l2, m=size, n=size, k=size, **params)
+
+
+_SGEMM = (
+    # one CTA
+    _sgemm("warm", m=128, n=128, k=4096),
+    _sgemm("warm", m=128, n=128, k=4096, stages=5),
+    _sgemm("cold", m=128, n=128, k=4096, stages=4, distance=1),
+    # the whole GPU
+    _square(1024),
+    _square(2048, stages=2),
+    _square(2048, stages=3),
+    _square(2048, stages=4),
+    _square(2048, stages=5),
+    _square(4096, stages=2),
+    _square(4096, stages=3),
+    _square(4096, stages=4),
+    _square(4096, stages=5),
+    _square(4096, "warm", stages=3),
+    _square(4096, stages=4, distance=1),
+    _square(4096, stages=3, alpha=2, beta=3),
+    _sgemm(m=8192, n=1024, k=2048),
+)
+
 _SYNC = (
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}, l2="warm"),
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}),
@@ -122,7 +152,8 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "tma_ring": _RING,
     "ws_gemm": _GEMM,
     "cp_async_multistage": _MULTISTAGE,
-    "width": _SYNC,
+    "width": (*_SYNC, *_SGEMM),
+    "sgemm_cp_async": _SGEMM,
     "smoke": (
         _ring("warm", ctas=1, tiles=256),
         _ring(),

@@ -28,9 +28,10 @@ def make_inputs(
     """A value for every tensor that is not an output, by name.
 
     verify: integers that are exact in the tensor's type. 32-bit tensors get 0..65535, so that an
-    element tells which tile it belongs to; narrower types and tf32 get -2..2 (unsigned: 0..3), so
-    that fp32 sums of up to 2^22 products are exact. timing: standard normal, integers 0..65535 or
-    the full range of an 8-bit type. ``Fill.IOTA`` and ``Fill.ZERO`` hold for both.
+    element tells which tile it belongs to; narrower types, tf32 and ``Fill.SMALL`` get -2..2
+    (unsigned: 0..3), so that fp32 sums of up to 2^22 products are exact. timing: standard normal,
+    integers 0..65535 or the full range of an 8-bit type. ``Fill.IOTA`` and ``Fill.ZERO`` hold for
+    both.
     """
     return {
         tensor.name: _fill(tensor, seed, purpose)
@@ -48,15 +49,16 @@ def _fill(tensor: GlobalTensor, seed: int, purpose: Purpose) -> Array:
         return np.arange(size).astype(dtype).reshape(tensor.shape)
     # A generator per tensor: adding one does not change the others.
     rng = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
-    values = _verify_table(tensor.dtype) if purpose == "verify" else _timing_table(tensor, rng)
+    values = _verify_table(tensor) if purpose == "verify" else _timing_table(tensor, rng)
     picks = rng.integers(0, len(values), size, dtype=np.uint16)
     return values[picks].reshape(tensor.shape)
 
 
-def _verify_table(dtype: DType) -> Array:
-    if dtype in _WIDE:
+def _verify_table(tensor: GlobalTensor) -> Array:
+    dtype = tensor.dtype
+    if dtype in _WIDE and tensor.fill is not Fill.SMALL:
         integers = np.arange(_TABLE_SIZE)
-    elif dtype is DType.U8:
+    elif dtype in (DType.U8, DType.U32):
         integers = np.arange(4)
     else:
         integers = np.arange(-2, 3)

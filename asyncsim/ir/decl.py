@@ -26,9 +26,14 @@ class OobFill(Enum):
 
 
 class Fill(Enum):
-    """How the host fills a tensor before a run: RANDOM values, the linear index, or zero."""
+    """How the host fills a tensor before a run.
+
+    RANDOM: values of the tensor's type. SMALL: random, and small integers where data are verified,
+    so that sums of products stay exact. IOTA: the linear index. ZERO.
+    """
 
     RANDOM = "random"
+    SMALL = "small"
     IOTA = "iota"
     ZERO = "zero"
 

@@ -91,9 +91,18 @@ class Context:
             return text
         return f"swizzled<{SWIZZLE_MASK[tile.swizzle]}>({text})"
 
-    def element(self, view: GlobalView, offsets: tuple[int, ...] | None = None) -> str:
-        """C text of a pointer to the view's first element (plus constant offsets)."""
+    def element(
+        self, view: GlobalView, offsets: tuple[int, ...] | None = None, *, load: bool = False
+    ) -> str:
+        """C text of a pointer to the view's first element (plus constant offsets).
+
+        A load from a tensor of less than 2^31 elements counts them in 32 bits: in a loop, 64-bit
+        products cost registers that a tiled kernel does not have.
+        """
         tensor = self.schedule.tensor(view.tensor)
+        extents = zip(tensor.shape, tensor.strides, strict=True)
+        narrow = load and sum((n - 1) * s for n, s in extents) < 1 << 31
+        wide = "" if narrow else "(long long)"
         fixed: Expr = Const(0)
         products: list[str] = []
         for d, start in enumerate(view.start):
@@ -102,7 +111,7 @@ class Context:
             if stride is not None:
                 fixed = binary("+", fixed, binary("*", at, Const(stride)))
             elif at != Const(0):
-                products.append(f"(long long)({c_text(at)}) * {stride_name(tensor.name, d)}")
+                products.append(f"{wide}({c_text(at)}) * {stride_name(tensor.name, d)}")
         inner = c_text(fixed)
         return f"t_{tensor.name} + " + " + ".join(
             [*products, inner] if inner != "0" else products or ["0"]

@@ -19,7 +19,7 @@ import pytest
         (
             "check tma_rings",
             "unknown scenario 'tma_rings'; did you mean 'tma_ring'? "
-            "known: cp_async_multistage, sync_copy, tma_ring, ws_gemm; "
+            "known: cp_async_multistage, sgemm_cp_async, sync_copy, tma_ring, ws_gemm; "
             "or give the path of a .py file",
         ),
         (

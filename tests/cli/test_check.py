@@ -31,6 +31,7 @@ SMALL = {
     "ws_gemm": {"m": 256, "n": 256, "k": 512},
     "cp_async_multistage": {"tiles": 12},
     "sync_copy": {"tiles": 12},
+    "sgemm_cp_async": {"m": 256, "n": 256, "k": 128},
 }
 TWINS = [(s.name, t.name) for s in builtin_scenarios() for t in s.twins]
 

@@ -12,6 +12,7 @@ def test_json(cli) -> None:  # type: ignore[no-untyped-def]
     rows = json.loads(done.out)
     assert [r["name"] for r in rows] == [
         "cp_async_multistage",
+        "sgemm_cp_async",
         "sync_copy",
         "tma_ring",
         "ws_gemm",

@@ -8,6 +8,7 @@ import pytest
 from asyncsim.evaluate import EvaluateError, Landing, Order, evaluate, make_inputs
 from asyncsim.rules import Rule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
@@ -81,6 +82,33 @@ def test_multistage_hashes_every_tile_in_order(stages, tiles, order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"m": 128, "n": 128, "k": 80},
+        {"m": 256, "n": 128, "k": 8, "stages": 5, "alpha": -3},
+        {"m": 128, "n": 256, "k": 64, "stages": 2, "alpha": 2, "beta": 3},
+        {"m": 128, "n": 128, "k": 72, "stages": 4, "distance": 1, "beta": -1},
+    ],
+)
+def test_sgemm_is_exact_in_every_order(params, order):
+    schedule = sgemm_cp_async.build(params)
+    inputs = make_inputs(schedule)
+    want = params.get("alpha", 1) * (inputs["a"] @ inputs["b"])
+    if "beta" in params:
+        want += params["beta"] * inputs["c"]
+    assert np.array_equal(evaluate(schedule, inputs, order=order)["d"], want)
+
+
+def test_swapped_k_of_sgemm_multiplies_with_the_tile_before():
+    schedule = sgemm_cp_async.build({"m": 128, "n": 128, "k": 32}, "swapped_k")
+    inputs = make_inputs(schedule)
+    behind = np.vstack([inputs["b"][:8], inputs["b"][:24]])
+    for order in ORDERS:
+        assert np.array_equal(evaluate(schedule, inputs, order=order)["d"], inputs["a"] @ behind)
+
+
+@pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(("tiles", "tile_bytes"), [(5, 2048), (1, 8192), (4, 32768), (0, 2048)])
 def test_sync_copy_hashes_every_tile_in_order(tiles, tile_bytes, order):
     schedule = sync_copy.build({"tiles": tiles, "tile_bytes": tile_bytes, "ctas": 2})
@@ -132,6 +160,8 @@ def test_wrong_tile_hashes_the_tile_after_the_one_that_is_meant():
         (cp_async_multistage, {"ctas": 1, "tiles": 8}, "commit_if_copied"),
         (cp_async_multistage, {"ctas": 1, "tiles": 8}, "wait_too_loose"),
         (cp_async_multistage, {"ctas": 1, "tiles": 8}, "no_barrier"),
+        (sgemm_cp_async, {"m": 128, "n": 128, "k": 64}, "no_barrier"),
+        (sgemm_cp_async, {"m": 128, "n": 128, "k": 64}, "wait_too_loose"),
         (sync_copy, {"ctas": 1, "tiles": 8}, "no_first_barrier"),
         (sync_copy, {"ctas": 1, "tiles": 8}, "no_second_barrier"),
         (ws_gemm, {"m": 128, "n": 128, "k": 512}, "no_final_wait"),

@@ -20,10 +20,12 @@ from asyncsim.hw.compile import (
     nvrtc_version,
     parse_log,
 )
+from asyncsim.hw.reference_sgemm import STAGES, compile_reference
 from asyncsim.hw.render import Variant, render
 from asyncsim.ir.op import Compute
 from asyncsim.scenario import Scenario
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
@@ -76,6 +78,26 @@ def test_no_spills_no_local_memory_no_advisories(
 )
 def test_gemm_shapes(params: dict[str, int]) -> None:
     assert compile_schedule(ws_gemm.build(params)).resources.advisories == ()
+
+
+@pytest.mark.parametrize("stages", [3, 4, 5])
+def test_sgemm_keeps_two_ctas(stages: int) -> None:
+    r = compile_schedule(sgemm_cp_async.build({"stages": stages, "beta": 2})).resources
+    assert r.registers <= 128 and r.spill_store_bytes == 0
+
+
+@pytest.mark.parametrize("stages", STAGES)
+def test_the_yardstick_of_sgemm_is_compiled_as_well(stages: int) -> None:
+    r = parse_log(compile_reference(stages)[1].replace("\0", ""))
+    assert 0 < r.registers <= 128 and r.stack_bytes == r.spill_store_bytes == 0
+
+
+def test_sass_of_sgemm_is_that_of_its_yardstick() -> None:
+    """Two loads of A a row, two of B a step, 64 FFMA a step, in one straight loop body."""
+    text = sass(sgemm_cp_async)
+    assert len(re.findall(r" FFMA ", text)) == 64 * 8
+    assert len(re.findall(r" LDS\.128 ", text)) == 2 * 8 + 2 * 8
+    assert not re.findall(r" LDS(?:\.64)? R\d", text)
 
 
 def sass(scenario: Scenario) -> str:

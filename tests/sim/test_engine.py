@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
@@ -27,6 +28,8 @@ CASES = [
     (tma_ring, {"tiles": 8, "stages": 2, "ctas": 500, "tile_bytes": 65536}),
     (cp_async_multistage, {"tiles": 9, "ctas": 132}),
     (cp_async_multistage, {"tiles": 0, "ctas": 5}),
+    (sgemm_cp_async, {"m": 512, "n": 512, "k": 64}),
+    (sgemm_cp_async, {"m": 1024, "n": 2304, "k": 40, "stages": 5}),
     (sync_copy, {"tiles": 9, "ctas": 132}),
     (sync_copy, {"tiles": 4, "ctas": 300, "tile_bytes": 2048}),
     (ws_gemm, {"m": 512, "n": 512, "k": 512}),
@@ -109,9 +112,13 @@ def test_merging_warps_changes_no_total(case: tuple) -> None:  # type: ignore[ty
     single = run(schedule, H200, Options(certified=True, merge=False))
     assert len(single.finished) > len(merged.finished)
     # Warps that share the LSU or the store port are served in turn one by one, as one at once.
-    tolerance = {"cp_async_multistage": 0.02, "ws_gemm": 0.01, "tma_ring": 0, "sync_copy": 0.02}[
-        case[0].name
-    ]
+    tolerance = {
+        "cp_async_multistage": 0.02,
+        "ws_gemm": 0.01,
+        "tma_ring": 0,
+        "sync_copy": 0.02,
+        "sgemm_cp_async": 0.02,
+    }[case[0].name]
     assert single.end == pytest.approx(merged.end, rel=tolerance, abs=0)
 
 
