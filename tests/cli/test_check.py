@@ -26,12 +26,9 @@ KEYS = [
     "measured",
     "error_pct",
 ]
+SMALL_VALUES = {"tiles": 12, "m": 256, "n": 256, "k": 512}
 SMALL = {
-    "tma_ring": {"tiles": 12},
-    "ws_gemm": {"m": 256, "n": 256, "k": 512},
-    "cp_async_multistage": {"tiles": 12},
-    "sync_copy": {"tiles": 12},
-    "sgemm_cp_async": {"m": 256, "n": 256, "k": 128},
+    s.name: {n: v for n, v in SMALL_VALUES.items() if n in s.params} for s in builtin_scenarios()
 }
 TWINS = [(s.name, t.name) for s in builtin_scenarios() for t in s.twins]
 
