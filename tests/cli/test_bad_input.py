@@ -22,8 +22,7 @@ TWINS = ", ".join(t.name for t in find_scenario("ws_gemm").twins)
     [
         (
             "chek tma_ring",
-            "unknown command 'chek'; did you mean 'check'? "
-            f"commands: {', '.join(COMMANDS)}",
+            f"unknown command 'chek'; did you mean 'check'? commands: {', '.join(COMMANDS)}",
         ),
         (
             "check tma_rings",
@@ -38,8 +37,7 @@ TWINS = ", ".join(t.name for t in find_scenario("ws_gemm").twins)
         ),
         (
             "check tma_ring -p depth=4",
-            "scenario 'tma_ring' has no parameter 'depth'; "
-            f"it has {RING}",
+            f"scenario 'tma_ring' has no parameter 'depth'; it has {RING}",
         ),
         (
             "check ws_gemm --twin release_inflight",
