@@ -84,7 +84,7 @@ def add_timing(parser: CommandParser) -> None:
     parser.add_argument("--exact", action="store_true", help="simulate every SM, not a sample")
     parser.add_argument("--timeline", action="store_true", help="print the timeline as text")
     parser.add_argument(
-        "--trace", metavar="PATH", help="write the timeline as a .pftrace file for Perfetto"
+        "--trace", metavar="PATH", help="write the timeline for Perfetto: .pftrace, or .json"
     )
 
 

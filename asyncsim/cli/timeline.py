@@ -1,4 +1,4 @@
-"""``--timeline`` and ``--trace``: traces as text and as a file for Perfetto."""
+"""``--timeline`` and ``--trace``: traces as text and as a file for Perfetto or Chrome."""
 
 from __future__ import annotations
 
@@ -20,7 +20,16 @@ def show_traces(traces: Sequence[Trace], *, timeline: bool, path: str | None) ->
         other = traces[1] if len(traces) > 1 else None
         emit("\n" + draw_timeline(traces[0], width=WIDTH, other=other))
     if path:
-        from asyncsim.trace.perfetto import pftrace_bytes
-
-        write_whole(path, pftrace_bytes(traces))
+        write_whole(path, _content(path, traces))
         note(f"wrote {path}; open it at https://ui.perfetto.dev")
+
+
+def _content(path: str, traces: Sequence[Trace]) -> bytes:
+    """Chrome's JSON for a name that ends in .json, else Perfetto's protobuf."""
+    if path.endswith(".json"):
+        from asyncsim.trace.chrome import chrome_bytes
+
+        return chrome_bytes(traces)
+    from asyncsim.trace.perfetto import pftrace_bytes
+
+    return pftrace_bytes(traces)

@@ -6,12 +6,11 @@ engine and buffer stage, and a counter per barrier and group queue. One cycle is
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from asyncsim.trace.files import write_whole
 from asyncsim.trace.model import SHARED, Counter, Span, Trace
 from asyncsim.trace.perfetto_schema import (
     COUNTER,
@@ -22,23 +21,14 @@ from asyncsim.trace.perfetto_schema import (
     UNIT_COUNT,
     message_class,
 )
-from asyncsim.trace.tracks import natural, ordered_tracks
+from asyncsim.trace.tracks import by_cta, lanes, natural, ordered_tracks
 
 NANOSECONDS_PER_CYCLE = 1000
 
 
 def write_pftrace(path: str | Path, traces: Sequence[Trace]) -> None:
     """Write the traces to ``path``; a reader never sees half a file."""
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=target.name, suffix=".part", dir=target.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(pftrace_bytes(traces))
-        os.chmod(temporary, 0o644)
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_whole(path, pftrace_bytes(traces))
 
 
 def pftrace_bytes(traces: Sequence[Trace]) -> bytes:
@@ -60,28 +50,19 @@ class _Writer:
         partial = "" if trace.complete else ", first part"
         name = f"{trace.source}: {trace.schedule} (1 us = 1 SM cycle{partial})"
         process = self._track(process={"pid": pid, "process_name": name})
-        ctas = sorted(
-            {(s.sm, s.cta) for s in trace.spans} | {(c.sm, c.cta) for c in trace.counters}
-        )
-        spans: dict[tuple[int, int], list[Span]] = {key: [] for key in ctas}
-        for span in trace.spans:
-            spans[span.sm, span.cta].append(span)
-        counters: dict[tuple[int, int], list[Counter]] = {key: [] for key in ctas}
-        for counter in trace.counters:
-            counters[counter.sm, counter.cta].append(counter)
-        for rank, (sm, cta) in enumerate(ctas):
+        for rank, ((sm, cta), (spans, counters)) in enumerate(by_cta(trace).items()):
             group = self._track(
                 name=f"SM {sm}, shared" if cta == SHARED else f"CTA {cta} on SM {sm}",
                 parent_uuid=process,
                 child_ordering=EXPLICIT_ORDER,
                 sibling_order_rank=rank,
             )
-            self._cta(group, spans[sm, cta], counters[sm, cta])
+            self._cta(group, spans, counters)
 
     def _cta(self, group: int, spans: list[Span], counters: list[Counter]) -> None:
         rank = 0
         for name, track in ordered_tracks(spans).items():
-            for lane in _lanes(track):
+            for lane in lanes(track):
                 uuid = self._track(name=name, parent_uuid=group, sibling_order_rank=rank)
                 rank += 1
                 for span in lane:
@@ -142,15 +123,3 @@ def _annotations(span: Span) -> list[dict[str, Any]]:
     if span.inferred:
         found.append({"name": "inferred", "bool_value": True})
     return found
-
-
-def _lanes(spans: list[Span]) -> list[list[Span]]:
-    """Flights overlap, and slices of one track must not: spread them over as few as possible."""
-    lanes: list[list[Span]] = []
-    for span in spans:
-        lane = next((lane for lane in lanes if lane[-1].end <= span.start), None)
-        if lane is None:
-            lanes.append([span])
-        else:
-            lane.append(span)
-    return lanes

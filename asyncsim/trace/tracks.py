@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from asyncsim.trace.model import SHARED, Span, SpanKind, Trace
+from asyncsim.trace.model import SHARED, Counter, Span, SpanKind, Trace
 
 _RANK = {
     SpanKind.OP: 0,
@@ -34,6 +34,31 @@ def ordered_tracks(spans: Iterable[Span]) -> dict[str, list[Span]]:
         track.sort(key=lambda s: (s.start, s.end))
     names = sorted(tracks, key=lambda n: (rank[n], natural(n)))
     return {name: tracks[name] for name in names}
+
+
+def lanes(spans: Iterable[Span]) -> list[list[Span]]:
+    """Flights overlap, and slices of one track must not: spread them over as few as possible."""
+    found: list[list[Span]] = []
+    for span in spans:
+        lane = next((lane for lane in found if lane[-1].end <= span.start), None)
+        if lane is None:
+            found.append([span])
+        else:
+            lane.append(span)
+    return found
+
+
+def by_cta(trace: Trace) -> dict[tuple[int, int], tuple[list[Span], list[Counter]]]:
+    """Spans and counters of each (SM, CTA), in order; SHARED stands for the units of the SM."""
+    keys = {(s.sm, s.cta) for s in trace.spans} | {(c.sm, c.cta) for c in trace.counters}
+    found: dict[tuple[int, int], tuple[list[Span], list[Counter]]] = {
+        key: ([], []) for key in sorted(keys)
+    }
+    for span in trace.spans:
+        found[span.sm, span.cta][0].append(span)
+    for counter in trace.counters:
+        found[counter.sm, counter.cta][1].append(counter)
+    return found
 
 
 def spans_of_cta(trace: Trace, cta: int | None = None) -> list[Span]:

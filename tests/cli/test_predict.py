@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncsim.trace.chrome_reader import load_chrome
 from asyncsim.trace.perfetto_reader import load_pftrace, validate_pftrace
 from tests.cli.test_check import KEYS, SMALL, small
 
@@ -79,6 +80,16 @@ def test_trace_file(cli, tmp_path: Path) -> None:  # type: ignore[no-untyped-def
     assert (trace.source, trace.schedule) == ("predicted", "tma_ring")
     assert {s.track for s in trace.spans} >= {"producer/0", "consumer/0", "tma", "ring[0]"}
     assert [p.name for p in tmp_path.iterdir()] == ["ring.pftrace"]
+
+
+def test_a_chrome_trace_holds_the_same(cli, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    chrome, perfetto = tmp_path / "ring.json", tmp_path / "ring.pftrace"
+    done = cli("predict", *RING, "--trace", chrome)
+    assert done.err == f"wrote {chrome}; open it at https://ui.perfetto.dev\n"
+    cli("predict", *RING, "--trace", perfetto)
+    (ours,), (theirs,) = load_chrome(chrome), load_pftrace(perfetto)
+    assert sorted(map(repr, ours.spans)) == sorted(map(repr, theirs.spans))
+    assert sorted(map(repr, ours.counters)) == sorted(map(repr, theirs.counters))
 
 
 def test_a_trace_that_cannot_be_written(cli, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
