@@ -137,6 +137,25 @@ _SGEMM = (
     _sgemm(m=8192, n=1024, k=2048),
 )
 
+_GEMM_PAIR = (
+    # two consumer warpgroups
+    _gemm("warm", m=256, n=128, k=4096, consumers=2, block_m=256),
+    _cube(2048, consumers=2, block_m=256),
+    _cube(4096, consumers=2, block_m=256),
+    _cube(4096, "warm", consumers=2, block_m=256),
+    _cube(4096, consumers=2, block_m=256, stages=3),
+    _cube(4096, consumers=2, block_m=256, stages=2),
+    _cube(4096, consumers=2, block_m=256, lag=0),
+    _cube(4096, consumers=2, block_m=256, k_order=1),
+    _cube(4096, consumers=2, block_n=256),
+    _cube(4096, consumers=2, block_n=256, stages=3),
+    _cube(4096, consumers=2, block_m=128, block_n=128, stages=6),
+    _cube(4096, k_order=1),
+    _cube(8192, consumers=2, block_m=256),
+    _cube(8192, consumers=2, block_n=256),
+    _gemm(m=8192, n=1024, k=4096, consumers=2, block_m=256),
+)
+
 _SYNC = (
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}, l2="warm"),
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}),
@@ -152,7 +171,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "tma_ring": _RING,
     "ws_gemm": _GEMM,
     "cp_async_multistage": _MULTISTAGE,
-    "width": (*_SYNC, *_SGEMM),
+    "width": (*_SYNC, *_SGEMM, *_GEMM_PAIR),
     "sgemm_cp_async": _SGEMM,
     "smoke": (
         _ring("warm", ctas=1, tiles=256),

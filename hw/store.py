@@ -104,15 +104,20 @@ def find(
     scenario: str,
     params: Mapping[str, int],
     l2: str = "",
+    *,
+    defaults: Mapping[str, int] | None = None,
 ) -> tuple[Measurement, ...]:
     """The rows of one configuration, in any state of L2 if none is named.
 
-    A parameter that a row does not name (it is newer than the row) does not exclude it.
+    A parameter that a row does not name is newer than the row, which had its default: ``defaults``
+    of the scenario; without them it does not exclude the row.
     """
+    newer = {} if defaults is None else defaults
+
     return tuple(
         m
         for m in rows
         if m.scenario == scenario
-        and all(params.get(name) == value for name, value in m.params.items())
+        and all(params.get(name) == value for name, value in {**newer, **m.params}.items())
         and l2 in ("", m.l2)
     )

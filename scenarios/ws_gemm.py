@@ -1,7 +1,9 @@
 """ws_gemm: warp-specialised Hopper GEMM, C (M, N) = A (M, K) times B (N, K) transposed.
 
-One producer warp loads 128-byte-swizzled bf16 tiles by TMA; one consumer warpgroup multiplies with
-wgmma into fp32 registers, keeps ``lag`` groups in flight, and stores C directly.
+One producer warp loads 128-byte-swizzled bf16 tiles by TMA; one or two consumer warpgroups, each
+with its own rows, multiply with wgmma into fp32 registers, keep ``lag`` groups in flight, and store
+C directly. A stage is empty when every consumer warpgroup has arrived. ``k_order`` 0 multiplies all
+k-slices of a step for 64 rows, then for the next 64; 1 takes the rows in turn at every k-slice.
 """
 
 from __future__ import annotations
@@ -28,6 +30,18 @@ TWINS = (
         params={"lag": 1},
     ),
     Twin(
+        name="one_group_arrives",
+        rule=Rule.LAPPED_WAITER,
+        summary="a stage counts as empty when one of two consumer warpgroups has arrived",
+        params={"consumers": 2, "block_m": 256},
+    ),
+    Twin(
+        name="same_rows",
+        rule=Rule.WRITE_WRITE_RACE,
+        summary="both consumer warpgroups take the first rows",
+        params={"consumers": 2, "block_m": 256},
+    ),
+    Twin(
         name="no_wgmma_fence",
         rule=Rule.MISSING_WGMMA_FENCE,
         summary="no wgmma.fence before the first wgmma",
@@ -46,7 +60,7 @@ TWINS = (
 
 
 @scenario(
-    summary="warp-specialised GEMM: TMA producer, wgmma consumer warpgroup, direct store",
+    summary="warp-specialised GEMM: TMA producer, wgmma consumer warpgroups, direct store",
     archs=("sm_90a",),
     twins=TWINS,
 )
@@ -60,9 +74,11 @@ def ws_gemm(
     block_k: int = 64,
     stages: int = 4,
     lag: int = 1,
+    consumers: int = 1,
+    k_order: int = 0,
     twin: str = "",
 ) -> Schedule:
-    _check(m, n, k, block_m, block_n, block_k, stages, lag)
+    _check(m, n, k, block_m, block_n, block_k, stages, lag, consumers, k_order)
     b = ScheduleBuilder("ws_gemm", archs=("sm_90a",))
     steps = b.arg("steps", k // block_k)
     a_global = b.global_tensor("a", (m, k), "bf16")
@@ -74,8 +90,10 @@ def ws_gemm(
     a_tile = b.smem_tile("a_tile", (block_m, block_k), "bf16", stages=stages, swizzle=swizzle)
     b_tile = b.smem_tile("b_tile", (block_n, block_k), "bf16", stages=stages, swizzle=swizzle)
     full = b.mbarriers("full", count=1, stages=stages)
-    empty = b.mbarriers("empty", count=1, stages=stages)
-    halves = block_m // 64
+    released_by = 1 if twin == "one_group_arrives" else consumers
+    empty = b.mbarriers("empty", count=released_by, stages=stages)
+    rows = block_m // consumers
+    halves = rows // 64
     acc = [b.accumulator(f"acc{h}", n=block_n) for h in range(halves)]
     b.grid(m // block_m, n // block_n)
     row0, col0 = b.block_idx * block_m, b.block_idx_y * block_n
@@ -87,7 +105,9 @@ def ws_gemm(
     b.bar.sync()
 
     with b.specialize():
-        with b.role("consumer", warps=4):
+        with b.role("consumer", warps=4 * consumers):
+            group = b.warp_in_role // 4 if consumers > 1 and twin != "same_rows" else 0
+            first = group * rows
             state = b.pipeline_state(stages)
             done = b.pipeline_state(stages, name="done") if lag else state
             with b.loop(steps) as i:
@@ -95,19 +115,27 @@ def ws_gemm(
                 if twin != "no_wgmma_fence":
                     b.wgmma.fence()
                 meant_b = b_global.box((col0, i * block_k), (block_n, block_k))
+                b_stage = b_tile[state.stage].expecting(meant_b)
+                a_stages = []
                 for h in range(halves):
-                    meant_a = a_global.box((row0 + 64 * h, i * block_k), (64, block_k))
-                    b.wgmma.mma_tile(
+                    meant_a = a_global.box((row0 + first + 64 * h, i * block_k), (64, block_k))
+                    a_rows = a_tile[state.stage].box((first + 64 * h, 0), (64, block_k))
+                    a_stages.append(a_rows.expecting(meant_a))
+                for h, k0 in _slices(halves, block_k, k_order):
+                    b.wgmma.mma(
                         acc[h],
-                        a_tile[state.stage].box((64 * h, 0), (64, block_k)).expecting(meant_a),
-                        b_tile[state.stage].expecting(meant_b),
-                        accumulate_first=i != 0,
+                        a_stages[h].box((0, k0), (64, 16)),
+                        b_stage.box((0, k0), (block_n, 16)),
+                        accumulate=1 if k0 else i != 0,
                     )
                 b.wgmma.commit_group()
                 if twin != "no_wgmma_wait":
                     b.wgmma.wait_group(lag + (twin == "release_in_flight"))
                 with b.when(i >= lag):
-                    with b.when(b.warp_in_role == 0), b.elect():
+                    leads = b.warp_in_role % 4 if consumers > 1 else b.warp_in_role
+                    if twin == "one_group_arrives":
+                        leads = b.warp_in_role
+                    with b.when(leads == 0), b.elect():
                         b.mbarrier.arrive(empty[done.stage])
                     if lag:
                         done.advance()
@@ -115,7 +143,7 @@ def ws_gemm(
             if twin != "no_final_wait":
                 b.wgmma.wait_group(0)
             for h in range(halves):
-                b.mem.store_accumulator(c_global, (row0 + 64 * h, col0), acc[h])
+                b.mem.store_accumulator(c_global, (row0 + first + 64 * h, col0), acc[h])
         with b.role("producer", warps=1), b.elect():
             state = b.pipeline_state(stages, producer=True)
             with b.loop(steps) as i:
@@ -130,16 +158,40 @@ def ws_gemm(
     return b.finish()
 
 
+def _slices(halves: int, block_k: int, k_order: int) -> list[tuple[int, int]]:
+    """(half, first k of the slice) of every wgmma of a step, in order."""
+    depth = range(0, block_k, 16)
+    if k_order:
+        return [(h, k0) for k0 in depth for h in range(halves)]
+    return [(h, k0) for h in range(halves) for k0 in depth]
+
+
 def _check(
-    m: int, n: int, k: int, block_m: int, block_n: int, block_k: int, stages: int, lag: int
+    m: int,
+    n: int,
+    k: int,
+    block_m: int,
+    block_n: int,
+    block_k: int,
+    stages: int,
+    lag: int,
+    consumers: int,
+    k_order: int,
 ) -> None:
-    if block_m not in (64, 128):
-        raise ScheduleError(f"block_m = {block_m}", fix="one warpgroup takes 64 or 128 rows")
-    if block_n % 8 or not 8 <= block_n <= 256 or block_m * block_n > 128 * 128:
+    if consumers not in (1, 2):
+        raise ScheduleError(f"consumers = {consumers}", fix="use 1 or 2 consumer warpgroups")
+    if block_m not in (64 * consumers, 128 * consumers):
+        groups = "one warpgroup takes" if consumers == 1 else "two warpgroups take"
+        raise ScheduleError(
+            f"block_m = {block_m}", fix=f"{groups} {64 * consumers} or {128 * consumers} rows"
+        )
+    if block_n % 8 or not 8 <= block_n <= 256 or block_m * block_n > 128 * 128 * consumers:
         raise ScheduleError(
             f"block_n = {block_n} with block_m = {block_m}",
             fix="a multiple of 8 up to 256; one warpgroup holds at most 128x128 accumulators",
         )
+    if k_order not in (0, 1):
+        raise ScheduleError(f"k_order = {k_order}", fix="use 0 (rows outside) or 1 (k outside)")
     if block_k not in (16, 32, 64):
         raise ScheduleError(f"block_k = {block_k}", fix="use 16, 32 or 64 (swizzle span)")
     for name, size, block in (("m", m, block_m), ("n", n, block_n), ("k", k, block_k)):

@@ -15,7 +15,8 @@ def stored_text(subject: Subject, l2: str, prediction: Prediction | None) -> lis
     from asyncsim.hw.store import find, load_all
 
     lines = []
-    for m in find(load_all(), subject.scenario.name, subject.params, l2):
+    scenario = subject.scenario
+    for m in find(load_all(), scenario.name, subject.params, l2, defaults=scenario.params):
         error = f", predicted {error_pct(prediction.cycles, m.cycles):+.1f} %" if prediction else ""
         lines.append(
             wrap(

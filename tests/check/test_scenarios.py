@@ -128,7 +128,11 @@ def test_ws_gemm_is_silent(stages: int) -> None:
         block_m, block_n, block_k = SHAPES[(i + stages) % len(SHAPES)]
         params = {"block_m": block_m, "block_n": block_n, "block_k": block_k, "stages": stages}
         sizes = {"m": 2 * block_m, "n": 2 * block_n, "k": steps * block_k}
-        assert_silent(ws_gemm, {**params, **sizes, "lag": int(stages > 1 and i % 2 == 0)})
+        more = {"lag": int(stages > 1 and i % 2 == 0), "k_order": i % 2}
+        assert_silent(ws_gemm, {**params, **sizes, **more})
+        if 2 * block_m * (block_k + block_n) * stages < 2 * 64 * 256 * 6:
+            double = {"block_m": 2 * block_m, "consumers": 2}
+            assert_silent(ws_gemm, {**params, **sizes, **more, **double})
 
 
 @pytest.mark.parametrize("stages", range(2, 6))

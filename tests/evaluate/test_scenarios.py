@@ -44,6 +44,8 @@ def ring_hash(source, ctas, tiles, rows, threads):
         {"m": 128, "n": 64, "k": 320, "block_m": 64, "block_n": 64, "stages": 2, "lag": 1},
         {"m": 64, "n": 48, "k": 96, "block_m": 64, "block_n": 24, "block_k": 32, "lag": 0},
         {"m": 128, "n": 128, "k": 64, "block_k": 16, "stages": 3},
+        {"m": 256, "n": 128, "k": 192, "consumers": 2, "block_m": 256, "k_order": 1},
+        {"m": 256, "n": 32, "k": 128, "consumers": 2, "block_n": 32, "lag": 0},
     ],
 )
 def test_gemm_is_exact_in_every_order(params, order):

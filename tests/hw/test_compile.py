@@ -73,11 +73,16 @@ def test_no_spills_no_local_memory_no_advisories(
         {"block_m": 64, "block_n": 256},
         {"block_m": 64, "block_n": 64, "block_k": 32, "stages": 6},
         {"block_k": 16, "stages": 8},
+        {"consumers": 2, "block_m": 256},
+        {"consumers": 2, "block_n": 256},
+        {"consumers": 2, "block_m": 256, "k_order": 1, "stages": 3},
+        {"k_order": 1},
     ],
     ids=str,
 )
 def test_gemm_shapes(params: dict[str, int]) -> None:
-    assert compile_schedule(ws_gemm.build(params)).resources.advisories == ()
+    r = compile_schedule(ws_gemm.build(params)).resources
+    assert r.advisories == () and r.stack_bytes == r.spill_store_bytes == 0
 
 
 @pytest.mark.parametrize("stages", [3, 4, 5])
@@ -100,11 +105,11 @@ def test_sass_of_sgemm_is_that_of_its_yardstick() -> None:
     assert not re.findall(r" LDS(?:\.64)? R\d", text)
 
 
-def sass(scenario: Scenario) -> str:
+def sass(scenario: Scenario, **params: int) -> str:
     tools = sorted(Path(p) for p in _nvdisasm())
     if not tools:
         pytest.skip("needs the nvidia-cuda-nvdisasm package")
-    path = compile_schedule(scenario.build({})).path
+    path = compile_schedule(scenario.build(params)).path
     done = subprocess.run([tools[0], "-c", path], capture_output=True, text=True, check=True)
     return done.stdout
 
@@ -120,6 +125,13 @@ def opcodes(text: str) -> set[str]:
         m[1]
         for m in re.finditer(r"^\s+/\*[0-9a-f]+\*/\s+(?:@!?U?P\d+ )?\s*([A-Z0-9_.]+)", text, re.M)
     }
+
+
+def test_two_consumer_warpgroups_move_descriptors_once() -> None:
+    """Their rows depend on the warp; the loop adds to uniform registers all the same."""
+    text = sass(ws_gemm, consumers=2, block_m=256)
+    assert text.count("HGMMA.64x128x16") == 8
+    assert len(re.findall(r" R2UR ", text)) == 1
 
 
 def test_sass_of_the_ring() -> None:

@@ -78,6 +78,8 @@ def test_find_by_parameters(tmp_path: Path) -> None:
     assert [m.l2 for m in find(rows, "tma_ring", asked, "warm")] == ["warm"]
     assert find(rows, "tma_ring", {"stages": 3, "tiles": 8}) == ()
     assert find(rows, "ws_gemm", asked) == ()
+    assert len(find(rows, "tma_ring", asked, defaults={"newer": 1, "stages": 7})) == 2
+    assert find(rows, "tma_ring", asked, defaults={"newer": 0}) == ()
 
 
 def test_what_is_stored() -> None:

@@ -34,6 +34,7 @@ CASES = [
     (sync_copy, {"tiles": 4, "ctas": 300, "tile_bytes": 2048}),
     (ws_gemm, {"m": 512, "n": 512, "k": 512}),
     (ws_gemm, {"m": 512, "n": 512, "k": 512, "stages": 2, "lag": 0}),
+    (ws_gemm, {"m": 512, "n": 512, "k": 512, "consumers": 2, "block_m": 256}),
     (ws_gemm, {"m": 1024, "n": 2048, "k": 256, "block_m": 64, "block_n": 64, "stages": 2}),
 ]
 
