@@ -57,7 +57,7 @@ class Rule(Enum):
     PEER_NOT_STARTED = "shared memory of a peer CTA is used before the peer runs"
     PEER_EXITED = "shared memory of a peer CTA is used after it may have exited"
     RECEIVER_NOT_ARMED = "a multicast receiver expects no bytes"
-    ROLES_DISAGREE = "roles disagree on the number of steps"
+    ROLES_DISAGREE = "warps disagree on what they execute together"
     GLOBAL_WRITE_OVERLAP = "two CTAs write the same global bytes"
     TENSOR_MAP = "the tensor map breaks a constraint of the hardware"
     ALIGNMENT = "an address or size is not aligned as the instruction demands"

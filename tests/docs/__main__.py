@@ -1,9 +1,14 @@
-"""``python -m tests.docs``: bring what the pages show up to date."""
+"""``python -m tests.docs [PAGE ...]``: bring what the pages show up to date."""
+
+import sys
+from pathlib import Path
 
 from tests.docs.pages import ROOT, pages, update
 from tests.docs.rule_page import RULES_PAGE, rules_text
 
-RULES_PAGE.write_text(rules_text(), encoding="utf-8")
-for page in pages():
+chosen = [Path(name).resolve() for name in sys.argv[1:]] or pages()
+if RULES_PAGE in chosen:
+    RULES_PAGE.write_text(rules_text(), encoding="utf-8")
+for page in chosen:
     if update(page):
         print(f"changed {page.relative_to(ROOT)}")

@@ -19,7 +19,7 @@ def test_the_example_breaks_its_rule(rule: Rule) -> None:
     note = NOTES[rule]
     namespace = {"ScheduleBuilder": ScheduleBuilder}
     try:
-        exec(("" if note.alone else PREAMBLE) + note.example, namespace)
+        exec(note.body, namespace)
         findings = check(namespace["k"].finish()).findings  # type: ignore[attr-defined]
     except ScheduleError as error:
         assert error.rule is rule
