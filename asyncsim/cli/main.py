@@ -20,6 +20,7 @@ COMMANDS = {
     "render": "print the CUDA C++ of a schedule",
     "run": "prove, predict, run on the GPU, and compare",
     "compare": "recompute predictions against stored measurements",
+    "explain": "what a rule means: the smallest example, the fix, its source",
 }
 
 
