@@ -154,6 +154,9 @@ _GEMM_PAIR = (
     _cube(8192, consumers=2, block_m=256),
     _cube(8192, consumers=2, block_n=256),
     _gemm(m=8192, n=1024, k=4096, consumers=2, block_m=256),
+    # edge tiles
+    _gemm(m=4000, n=4000, k=4000, consumers=2, block_m=256),
+    _gemm(m=4000, n=3999, k=4000),
 )
 
 _SYNC = (

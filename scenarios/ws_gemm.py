@@ -4,11 +4,15 @@ One producer warp loads 128-byte-swizzled bf16 tiles by TMA; one or two consumer
 with its own rows, multiply with wgmma into fp32 registers, keep ``lag`` groups in flight, and store
 C directly. A stage is empty when every consumer warpgroup has arrived. ``k_order`` 0 multiplies all
 k-slices of a step for 64 rows, then for the next 64; 1 takes the rows in turn at every k-slice.
+
+Edge tiles: a box that lies partly outside its matrix arrives whole, filled with zeros, and counts
+with all its bytes; C is stored where it exists.
 """
 
 from __future__ import annotations
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
+from asyncsim.build.value import Index, minimum
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Twin, scenario
 
@@ -52,6 +56,19 @@ TWINS = (
         summary="announces the bytes of A, copies A and B",
     ),
     Twin(
+        name="expect_inside",
+        rule=Rule.TX_BYTES_MISMATCH,
+        summary="announces the bytes that lie inside the matrices; the fill counts as well",
+        params={"m": 200},
+    ),
+    Twin(
+        name="unclipped_store",
+        rule=Rule.OUT_OF_BOUNDS,
+        summary="stores the whole edge tile",
+        params={"m": 200},
+        launch=False,
+    ),
+    Twin(
         name="swapped_k",
         rule=Rule.WRONG_TILE,
         summary="B is fetched one k-step ahead of A",
@@ -80,7 +97,7 @@ def ws_gemm(
 ) -> Schedule:
     _check(m, n, k, block_m, block_n, block_k, stages, lag, consumers, k_order)
     b = ScheduleBuilder("ws_gemm", archs=("sm_90a",))
-    steps = b.arg("steps", k // block_k)
+    steps = b.arg("steps", -(-k // block_k))
     a_global = b.global_tensor("a", (m, k), "bf16")
     b_global = b.global_tensor("b", (n, k), "bf16")
     c_global = b.global_tensor("c", (m, n), "f32", output=True)
@@ -95,7 +112,8 @@ def ws_gemm(
     rows = block_m // consumers
     halves = rows // 64
     acc = [b.accumulator(f"acc{h}", n=block_n) for h in range(halves)]
-    b.grid(m // block_m, n // block_n)
+    b.grid(-(-m // block_m), -(-n // block_n))
+    clip = bool(m % block_m or n % block_n) and twin != "unclipped_store"
     row0, col0 = b.block_idx * block_m, b.block_idx_y * block_n
     tile_bytes = 2 * block_k * (block_m + block_n)
 
@@ -143,12 +161,17 @@ def ws_gemm(
             if twin != "no_final_wait":
                 b.wgmma.wait_group(0)
             for h in range(halves):
-                b.mem.store_accumulator(c_global, (row0 + first + 64 * h, col0), acc[h])
+                b.mem.store_accumulator(c_global, (row0 + first + 64 * h, col0), acc[h], clip=clip)
         with b.role("producer", warps=1), b.elect():
             state = b.pipeline_state(stages, producer=True)
             with b.loop(steps) as i:
                 b.mbarrier.wait(empty[state.stage], state.phase)
-                announced = 2 * block_k * block_m if twin == "expect_a_only" else tile_bytes
+                announced: Index = tile_bytes
+                if twin == "expect_a_only":
+                    announced = 2 * block_k * block_m
+                elif twin == "expect_inside":
+                    inside = minimum(m - row0, block_m) + minimum(n - col0, block_n)
+                    announced = 2 * block_k * inside
                 b.mbarrier.arrive_expect_tx(full[state.stage], announced)
                 k_a = i * block_k
                 k_b = k_a + block_k if twin == "swapped_k" else k_a
@@ -194,9 +217,9 @@ def _check(
         raise ScheduleError(f"k_order = {k_order}", fix="use 0 (rows outside) or 1 (k outside)")
     if block_k not in (16, 32, 64):
         raise ScheduleError(f"block_k = {block_k}", fix="use 16, 32 or 64 (swizzle span)")
-    for name, size, block in (("m", m, block_m), ("n", n, block_n), ("k", k, block_k)):
-        if size < block or size % block:
-            raise ScheduleError(f"{name} = {size}", fix=f"give a multiple of {block}")
+    for name, size in (("m", m), ("n", n), ("k", k)):
+        if size < 1:
+            raise ScheduleError(f"{name} = {size}", fix="give at least 1")
     if stages < 1:
         raise ScheduleError(f"stages = {stages}", fix="a ring has at least 1 stage")
     if lag not in (0, 1) or lag >= stages:

@@ -233,8 +233,9 @@ class MemFamily(_Family):
     def ld_global(self, dst: FragmentRef, src: GlobalView) -> None:
         self._k.emit(ops.LdGlobal, dst=dst, src=src)
 
-    def st_global(self, dst: GlobalView, src: FragmentRef) -> None:
-        self._k.emit(ops.StGlobal, dst=dst, src=src)
+    def st_global(self, dst: GlobalView, src: FragmentRef, *, clip: bool = False) -> None:
+        """Store registers; ``clip`` leaves out the elements outside the tensor (edge tiles)."""
+        self._k.emit(ops.StGlobal, dst=dst, src=src, clip=clip)
 
     def ld_shared(self, dst: FragmentRef, src: TileView) -> None:
         self._k.emit(ops.LdShared, dst=dst, src=src.view)
@@ -270,7 +271,12 @@ class MemFamily(_Family):
             self.st_shared(to.expecting(box), via.part(i * n, n))
 
     def store_accumulator(
-        self, dst: GlobalHandle, start: tuple[Index, Index], acc: FragmentHandle
+        self,
+        dst: GlobalHandle,
+        start: tuple[Index, Index],
+        acc: FragmentHandle,
+        *,
+        clip: bool = False,
     ) -> None:
         """Store an m64nN accumulator to the (64, N) box at ``start``: 8-byte stores a thread."""
         k = self._k
@@ -278,7 +284,7 @@ class MemFamily(_Family):
         col = start[1] + k.lane % 4 * 2
         for r in range(0, acc.decl.registers, 2):
             at = (row + r // 2 % 2 * 8, col + r // 4 * 8)
-            self.st_global(dst.box(at, (1, 2)), acc.part(r, 2))
+            self.st_global(dst.box(at, (1, 2)), acc.part(r, 2), clip=clip)
 
     def compute(self, defn: ComputeDef, *operands: FragmentRef | TileView | Index) -> None:
         """Run ``defn`` on its operands, in order (see ComputeDef)."""

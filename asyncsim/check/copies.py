@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from asyncsim.check.barriers import Barrier
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.describe import op_text
+from asyncsim.check.grid import may_lie_outside
 from asyncsim.check.model import (
     Agent,
     Chain,
@@ -30,8 +31,6 @@ from asyncsim.sync import GroupQueue, SyncFault
 
 if TYPE_CHECKING:
     from asyncsim.check.execution import Execution
-
-_TENSOR_MAP_OPS = (ops.TmaLoad, ops.TmaStore)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ class Copies:
                 self._x.shared.check(touch, clock)
             self._x.shared.record(touches)
         elif isinstance(region, GlobalBox):
-            if self._x.bounds is not None and not isinstance(step.dyn.op, _TENSOR_MAP_OPS):
+            if self._x.bounds is not None and not may_lie_outside(step.dyn.op):
                 fault = self._x.bounds.check(step, access)
                 if fault is not None:
                     self._x.fault(fault)

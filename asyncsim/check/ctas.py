@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from itertools import product
 
 from asyncsim.check.global_memory import Row, rows
-from asyncsim.check.grid import Bounds
+from asyncsim.check.grid import Bounds, may_lie_outside
 from asyncsim.check.model import Fault, Step, Warp, Who
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
@@ -110,7 +110,7 @@ class _Cta:
         if not isinstance(box, GlobalBox):
             parts.append((access.region, self._number(access.tag)))
             return
-        if not isinstance(step.dyn.op, ops.TmaLoad | ops.TmaStore):
+        if not may_lie_outside(step.dyn.op):
             fault = bounds.check(step, access)
             if fault is not None:
                 found.faults.setdefault((fault.rule, step.dyn.op.id), fault)

@@ -26,6 +26,17 @@ MAX_DELTAS = 20_000
 MAX_WIDTH = 1 << 20
 
 
+def may_lie_outside(op: ops.Op) -> bool:
+    """Whether the op leaves out what lies outside the tensor: tensor maps do, clipped stores."""
+    match op:
+        case ops.TmaLoad() | ops.TmaStore():
+            return True
+        case ops.StGlobal(clip=clip):
+            return clip
+        case _:
+            return False
+
+
 class Bounds:
     """Bounds of the plain global accesses of every CTA. A box of a tensor map may lie outside."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, assert_never
 
+import numpy as np
+
 from asyncsim.errors import ScheduleError
 from asyncsim.evaluate.arrays import Array
 from asyncsim.evaluate.copy_ops import tile_stage
@@ -26,6 +28,8 @@ def memory_step(op: MemoryOp, use: Operands, warp: int, cta: Cta) -> Step:
             return _load(registers, _box(box, use, cta), use, warp, cta)
         case ops.LdShared(dst=registers, src=view):
             return _load(registers, _view(view, use, cta), use, warp, cta)
+        case ops.StGlobal(dst=box, src=registers, clip=True):
+            return _store_inside(registers, box, use, warp, cta)
         case ops.StGlobal(dst=box, src=registers):
             return _store(registers, _box(box, use, cta), use, warp, cta)
         case ops.StShared(dst=view, src=registers):
@@ -62,6 +66,22 @@ def _store(ref: FragmentRef, target: Target, use: Operands, warp: int, cta: Cta)
     def step(values: Values) -> None:
         array, index = target(values)
         array[index] = cta.registers(ref, warp)[: use.lanes]
+
+    return step
+
+
+def _store_inside(ref: FragmentRef, box: GlobalView, use: Operands, warp: int, cta: Cta) -> Step:
+    """The elements inside the tensor only."""
+    tensor = cta.tensors[box.tensor]
+    index_of = use.elements(box, None)
+
+    def step(values: Values) -> None:
+        elements = cta.registers(ref, warp)[: use.lanes]
+        index = np.broadcast_arrays(*index_of(values), elements)[:-1]
+        inside = np.ones(elements.shape, bool)
+        for i, extent in zip(index, tensor.shape, strict=True):
+            inside &= (i >= 0) & (i < extent)
+        tensor[tuple([i[inside] for i in index])] = elements[inside]
 
     return step
 

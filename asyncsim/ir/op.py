@@ -238,8 +238,11 @@ class LdGlobal(OpBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StGlobal(OpBase):
+    """``clip``: predicated, elements outside the tensor are not stored."""
+
     dst: GlobalView
     src: FragmentRef
+    clip: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -130,8 +130,9 @@ def _memory(op: MemoryOp, s: Schedule) -> str:
     match op:
         case ops.LdGlobal(dst=dst, src=src):
             return f"ld.global.{_vector(dst, s)} {_registers(dst, s)}, {_box(src)}"
-        case ops.StGlobal(dst=dst_box, src=regs):
-            return f"st.global.{_vector(regs, s)} {_box(dst_box)}, {_registers(regs, s)}"
+        case ops.StGlobal(dst=dst_box, src=regs, clip=clip):
+            inside = "@inside " if clip else ""
+            return f"{inside}st.global.{_vector(regs, s)} {_box(dst_box)}, {_registers(regs, s)}"
         case ops.LdShared(dst=dst, src=view):
             return f"ld.shared.{_vector(dst, s)} {_registers(dst, s)}, {_view(view, s)}"
         case ops.StShared(dst=view, src=regs):

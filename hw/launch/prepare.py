@@ -133,6 +133,8 @@ def _value(schedule: Schedule, p: Parameter, stamps: Stamps) -> int:
     match p.kind:
         case ParameterKind.ARG:
             return _int32(p.name, dict(schedule.args)[p.name])
+        case ParameterKind.EXTENT:
+            return _int32(f"extent of {p.name}", schedule.tensor(p.name).shape[p.dim])
         case ParameterKind.STRIDE:
             return _int32(f"stride of {p.name}", schedule.tensor(p.name).strides[p.dim])
         case ParameterKind.STAMP_CTAS:

@@ -117,8 +117,9 @@ class Context:
             [*products, inner] if inner != "0" else products or ["0"]
         )
 
-    def vector_elements(self, view: GlobalView) -> int:
-        """Elements that one access may move: contiguous, aligned to itself, at most 16 bytes."""
+    def vector_elements(self, view: GlobalView, *, clip: bool = False) -> int:
+        """Elements that one access may move: contiguous, aligned to itself, at most 16 bytes; for a
+        clipped one all inside the tensor or all outside."""
         tensor = self.schedule.tensor(view.tensor)
         if tensor.strides[-1] != 1:
             return 1
@@ -127,9 +128,18 @@ class Context:
             view.shape[-1] % n
             or known_multiple(view.start[-1]) % n
             or any(s % n for s in tensor.strides[:-1])
+            or (clip and tensor.shape[-1] % n)
         ):
             n //= 2
         return n
+
+    def inside(self, view: GlobalView, offsets: tuple[int, ...]) -> str:
+        """C text: whether an element of the view lies in its tensor."""
+        terms = []
+        for d, (start, offset) in enumerate(zip(view.start, offsets, strict=True)):
+            at = c_text(binary("+", start, Const(offset)))
+            terms.append(f"(u32)({at}) < (u32){extent_name(view.tensor, d)}")
+        return " && ".join(terms)
 
     def shared_element(self, view: SmemView, offsets: tuple[int, ...]) -> str:
         """C text of a pointer to an element of the view, after swizzle."""
@@ -157,6 +167,10 @@ class Context:
 
     def fragment_type(self, fragment: Fragment) -> str:
         return C_TYPES[fragment.dtype]
+
+
+def extent_name(tensor: str, dim: int) -> str:
+    return f"extent_{tensor}_{dim}"
 
 
 def stride_name(tensor: str, dim: int) -> str:

@@ -6,7 +6,13 @@ import re
 from pathlib import Path
 
 from asyncsim.errors import ScheduleError
-from asyncsim.hw.render.context import C_TYPES, Context, static_stride, stride_name
+from asyncsim.hw.render.context import (
+    C_TYPES,
+    Context,
+    extent_name,
+    static_stride,
+    stride_name,
+)
 from asyncsim.hw.render.model import Parameter, ParameterKind, Rendered, Variant
 from asyncsim.hw.render.statements import (
     declare,
@@ -82,11 +88,16 @@ def _device_code(schedule: Schedule, variant: Variant) -> str:
 def _parameters(schedule: Schedule, variant: Variant) -> tuple[Parameter, ...]:
     plain = [t for t in schedule.of_kind(GlobalTensor) if t.name in _plain_tensors(schedule)]
     out = [Parameter(ParameterKind.TENSOR_MAP, m.name) for m in schedule.of_kind(TensorMap)]
+    clipped = {o.dst.tensor for o in schedule.ops() if isinstance(o, ops.StGlobal) and o.clip}
     for tensor in plain:
         out.append(Parameter(ParameterKind.TENSOR, tensor.name))
         for d in range(len(tensor.shape)):
             if static_stride(schedule, tensor, d) is None:
                 out.append(Parameter(ParameterKind.STRIDE, tensor.name, d))
+        if tensor.name in clipped:
+            out += [
+                Parameter(ParameterKind.EXTENT, tensor.name, d) for d in range(len(tensor.shape))
+            ]
     out += [Parameter(ParameterKind.ARG, name) for name, _ in schedule.args]
     out += [Parameter(ParameterKind.REPORT), Parameter(ParameterKind.CLOCKS)]
     if variant.delays:
@@ -125,6 +136,8 @@ def _parameter_text(schedule: Schedule, p: Parameter) -> str:
             return f"{const}{C_TYPES[tensor.dtype]}* __restrict__ t_{p.name}"
         case ParameterKind.STRIDE:
             return f"int {stride_name(p.name, p.dim)}"
+        case ParameterKind.EXTENT:
+            return f"int {extent_name(p.name, p.dim)}"
         case ParameterKind.TENSOR_MAP:
             return f"const __grid_constant__ TensorMap m_{p.name}"
         case ParameterKind.ARG:

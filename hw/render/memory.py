@@ -19,6 +19,11 @@ def render_memory(c: Context, op: MemoryOp) -> None:
         case ops.LdGlobal(dst=frag, src=box):
             for at, registers in _vectors(c, box.shape, frag, c.vector_elements(box)):
                 c.put(f"load_vector({c.element(box, at, load=True)}, {registers});")
+        case ops.StGlobal(dst=box, src=frag, clip=True):
+            n = c.vector_elements(box, clip=True)
+            for at, registers in _vectors(c, box.shape, frag, n):
+                store = f"store_vector({c.element(box, at)}, {registers});"
+                c.put_guarded(f"if ({c.inside(box, at)}) {store}")
         case ops.StGlobal(dst=box, src=frag):
             for at, registers in _vectors(c, box.shape, frag, c.vector_elements(box)):
                 c.put_guarded(f"store_vector({c.element(box, at)}, {registers});")

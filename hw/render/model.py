@@ -9,12 +9,14 @@ from enum import Enum
 class ParameterKind(Enum):
     """What the host passes for a kernel parameter.
 
-    TENSOR: pointer to a global tensor. STRIDE: an element stride of a tensor (int32). TENSOR_MAP: a
-    128-byte descriptor. ARG: a schedule argument (int32). REPORT, CLOCKS, DELAYS, STAMPS: buffers.
+    TENSOR: pointer to a global tensor. STRIDE: an element stride of a tensor (int32). EXTENT: its
+    extent in a dimension (int32). TENSOR_MAP: a 128-byte descriptor. ARG: a schedule argument
+    (int32). REPORT, CLOCKS, DELAYS, STAMPS: buffers.
     """
 
     TENSOR = "tensor"
     STRIDE = "stride"
+    EXTENT = "extent"
     TENSOR_MAP = "tensor_map"
     ARG = "arg"
     REPORT = "report"
@@ -27,6 +29,7 @@ class ParameterKind(Enum):
 
 _BYTES = {
     ParameterKind.STRIDE: 4,
+    ParameterKind.EXTENT: 4,
     ParameterKind.TENSOR_MAP: 128,
     ParameterKind.ARG: 4,
     ParameterKind.STAMP_CTAS: 4,
@@ -36,7 +39,7 @@ _BYTES = {
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """``name``: the declaration it stands for; ``dim``: of a STRIDE."""
+    """``name``: the declaration it stands for; ``dim``: of a STRIDE or EXTENT."""
 
     kind: ParameterKind
     name: str = ""

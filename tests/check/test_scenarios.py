@@ -135,6 +135,21 @@ def test_ws_gemm_is_silent(stages: int) -> None:
             assert_silent(ws_gemm, {**params, **sizes, **more, **double})
 
 
+@pytest.mark.parametrize("m", [1, 64, 200])
+@pytest.mark.parametrize("n", [7, 128, 130])
+@pytest.mark.parametrize("k", [8, 64, 136])
+def test_edge_tiles_are_silent(m: int, n: int, k: int) -> None:
+    assert_silent(ws_gemm, {"m": m, "n": n, "k": k})
+    assert_silent(ws_gemm, {"m": 2 * m, "n": n, "k": k, "consumers": 2, "block_m": 256})
+
+
+@pytest.mark.parametrize("m", [128, 200, 256, 257])
+def test_twins_of_edge_tiles_need_an_edge(m: int) -> None:
+    for twin in ("expect_inside", "unclipped_store"):
+        found = [f.rule for f in check(ws_gemm.build({"m": m, "n": 128, "k": 64}, twin)).findings]
+        assert found == ([ws_gemm.twin(twin).rule] if m % 128 else [])
+
+
 @pytest.mark.parametrize("stages", range(2, 6))
 @pytest.mark.parametrize("tiles", [1, 2, 5, 9])
 def test_commit_only_when_copied_is_clean_for_two_stages_only(stages: int, tiles: int) -> None:

@@ -100,7 +100,7 @@ def test_usage(cli, argv: str, text: str) -> None:  # type: ignore[no-untyped-de
         ("tma_ring --tiles -1", "tiles = -1; give 0 or more"),
         ("tma_ring --ctas 0", "ctas = 0; a grid has at least 1 CTA"),
         ("tma_ring --consumers 40", "41 warps are 1312 threads; a block has 1 to 32 warps"),
-        ("ws_gemm --m 100", "m = 100; give a multiple of 128"),
+        ("ws_gemm --m 0", "m = 0; give at least 1"),
         (
             "cp_async_multistage --stages 1",
             "stages = 1; wait_group(stages - 2) needs at least 2 stages",

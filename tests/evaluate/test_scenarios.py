@@ -45,6 +45,9 @@ def ring_hash(source, ctas, tiles, rows, threads):
         {"m": 64, "n": 48, "k": 96, "block_m": 64, "block_n": 24, "block_k": 32, "lag": 0},
         {"m": 128, "n": 128, "k": 64, "block_k": 16, "stages": 3},
         {"m": 256, "n": 128, "k": 192, "consumers": 2, "block_m": 256, "k_order": 1},
+        {"m": 200, "n": 131, "k": 72},
+        {"m": 65, "n": 1, "k": 8, "block_m": 64},
+        {"m": 300, "n": 130, "k": 136, "consumers": 2, "block_m": 256},
         {"m": 256, "n": 32, "k": 128, "consumers": 2, "block_n": 32, "lag": 0},
     ],
 )

@@ -77,6 +77,8 @@ def test_no_spills_no_local_memory_no_advisories(
         {"consumers": 2, "block_n": 256},
         {"consumers": 2, "block_m": 256, "k_order": 1, "stages": 3},
         {"k_order": 1},
+        {"m": 200, "n": 130, "k": 72},
+        {"m": 300, "n": 131, "k": 72, "consumers": 2, "block_m": 256},
     ],
     ids=str,
 )

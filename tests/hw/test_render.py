@@ -53,6 +53,24 @@ def test_problem_sizes_are_arguments() -> None:
     assert render(big).source != render(ws_gemm.build({"stages": 3})).source
 
 
+def test_clipped_stores_ask_for_each_vector_that_lies_inside_or_outside_as_a_whole() -> None:
+    even = kernel_text(render(ws_gemm.build({"m": 200, "n": 130, "block_n": 8})))
+    assert even.count("(u32)extent_c_0 && (u32)(") == even.count("store_vector(t_c") == 4
+    assert re.search(
+        r"if \(\(u32\)\(.*\) < \(u32\)extent_c_1\) store_vector\(t_c.*f_acc0\[0\], f_", even
+    )
+    odd = kernel_text(render(ws_gemm.build({"m": 200, "n": 131, "block_n": 8})))
+    assert odd.count("(u32)extent_c_0 && (u32)(") == odd.count("store_vector(t_c") == 8
+    whole = render(ws_gemm.build({"block_n": 8}))
+    assert "extent" not in kernel_text(whole)
+    kinds = [(p.kind, p.name, p.dim) for p in render(ws_gemm.build({"m": 200})).parameters]
+    assert kinds[3:6] == [
+        (ParameterKind.STRIDE, "c", 0),
+        (ParameterKind.EXTENT, "c", 0),
+        (ParameterKind.EXTENT, "c", 1),
+    ]
+
+
 def test_parameters_in_order() -> None:
     kinds = [(p.kind, p.name, p.bytes) for p in render(ws_gemm.build({})).parameters]
     assert kinds == [

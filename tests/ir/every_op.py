@@ -67,6 +67,7 @@ def every_op() -> Schedule:
             k.fence.proxy_async("shared")
             k.bar.arrive(pair)
             k.mem.st_global(out.box((k.thread_in_role, 0), (1, 4)), x.all)
+            k.mem.st_global(out.box((k.thread_in_role + 192, 62), (1, 4)), x.all, clip=True)
             k.fence.proxy_async("global")
         with k.role("copy", warps=1):
             k.cp_async.copy(

@@ -81,6 +81,8 @@ def _views(s: Schedule) -> Iterator[ScheduleError]:
                 )
         if isinstance(op, ops.TmaLoad | ops.TmaStore):
             continue  # a box of a tensor map may hang over: it is filled or clipped
+        if isinstance(op, ops.StGlobal) and op.clip:
+            continue
         if isinstance(op, ops.CpAsync) and op.src_bytes is not None:
             continue  # what src_bytes leaves out may lie outside
         for box in _parts(op, GlobalView):
