@@ -89,12 +89,7 @@ def compile_rendered(rendered: Rendered, *, allow_advisories: bool = False) -> C
         stored["advisories"] = tuple(stored["advisories"])
         resources = Resources(**stored)
     else:
-        code, log = _nvrtc(rendered)
-        resources = parse_log(log)
-        if resources.registers == 0:
-            raise CompileError(
-                f"{rendered.kernel_name}: ptxas reported no resources; log: {log[:200]}"
-            )
+        code, resources = compile_anew(rendered)
         _write_whole(path, code)
         _write_whole(facts, json.dumps(asdict(resources)).encode())
     _refuse(rendered, resources, allow_advisories)
@@ -107,6 +102,15 @@ def compile_rendered(rendered: Rendered, *, allow_advisories: bool = False) -> C
         resources=resources,
         cached=cached,
     )
+
+
+def compile_anew(rendered: Rendered) -> tuple[bytes, Resources]:
+    """The cubin and what ptxas reports, past the cache. Raises CompileError, EnvironmentError_."""
+    code, log = _nvrtc(rendered)
+    resources = parse_log(log)
+    if resources.registers == 0:
+        raise CompileError(f"{rendered.kernel_name}: ptxas reported no resources; log: {log[:200]}")
+    return code, resources
 
 
 def parse_log(log: str) -> Resources:

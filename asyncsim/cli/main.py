@@ -21,6 +21,7 @@ COMMANDS = {
     "run": "prove, predict, run on the GPU, and compare",
     "compare": "recompute predictions against stored measurements",
     "explain": "what a rule means: the smallest example, the fix, its source",
+    "doctor": "what is installed, which GPU, what is missing and how to get it",
 }
 
 
