@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from asyncsim.cli.exit_code import ExitCode
 from asyncsim.cli.guard import exception_text, user_place
+from asyncsim.cli.progress import working
 from asyncsim.cli.subject import Subject, as_finding
 from asyncsim.errors import EnvironmentError_, ScheduleError, UsageError
 from asyncsim.predict.result import CheckResult, Prediction, Verdict
@@ -24,7 +25,7 @@ EXIT_OF = {
 }
 
 
-def prove(subject: Subject) -> CheckResult:
+def prove(subject: Subject, *, quiet: bool) -> CheckResult:
     """The verdict; a rule that broke the build, or breaks the op stream, is a finding like any."""
     schedule = subject.schedule
     if schedule is None:
@@ -32,13 +33,14 @@ def prove(subject: Subject) -> CheckResult:
     from asyncsim.check import check
 
     try:
-        return with_user_code(subject, lambda: check(schedule))
+        with working(f"checking {schedule.name}", quiet=quiet):
+            return with_user_code(subject, lambda: check(schedule))
     except ScheduleError as error:
         return _from_stream(error)
 
 
 def prove_and_predict(
-    subject: Subject, machine: Machine, *, l2: str, exact: bool, keep_trace: bool
+    subject: Subject, machine: Machine, *, l2: str, exact: bool, keep_trace: bool, quiet: bool
 ) -> tuple[CheckResult, Prediction | None]:
     """The verdict, and the prediction where there is one (not of a deadlock)."""
     schedule = subject.schedule
@@ -47,10 +49,13 @@ def prove_and_predict(
     from asyncsim.predict import predict
 
     try:
-        return with_user_code(
-            subject,
-            lambda: predict(schedule, machine, exact=exact, l2=l2, keep_trace=keep_trace),
-        )
+        with working(f"checking {schedule.name}", quiet=quiet) as tell:
+            return with_user_code(
+                subject,
+                lambda: predict(
+                    schedule, machine, exact=exact, l2=l2, keep_trace=keep_trace, progress=tell
+                ),
+            )
     except ScheduleError as error:
         return _from_stream(error), None
 

@@ -5,6 +5,7 @@ Imports both lazily: the result types must not pull them in.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from asyncsim.errors import UsageError
@@ -22,12 +23,13 @@ def predict(
     exact: bool = False,
     l2: str = "cold",
     keep_trace: bool = False,
+    progress: Callable[[str], None] | None = None,
 ) -> tuple[CheckResult, Prediction | None]:
     """Check a schedule, then simulate it: the verdict, and the prediction if the run ends.
 
     A schedule with findings is still predicted when its run ends; a deadlock has no total, so its
-    prediction is None. Raises UsageError when the schedule is not written for the machine, and
-    ScheduleError for faults that only resolving the op streams shows.
+    prediction is None. ``progress`` is told what begins. Raises UsageError when the schedule is not
+    written for the machine, and ScheduleError for faults that only resolving the op streams shows.
     """
     from asyncsim.check import check
     from asyncsim.machine import load_machine
@@ -40,7 +42,10 @@ def predict(
             f"{schedule.name} is written for {', '.join(schedule.archs)}, machine {gpu.name} is "
             f"{gpu.architecture}; choose a machine of one of these architectures"
         )
+    say = progress or (lambda now: None)
+    say(f"checking {schedule.name}")
     result = check(schedule)
+    say(f"simulating {schedule.name}")
     try:
         prediction = simulate(
             schedule,

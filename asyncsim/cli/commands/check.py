@@ -25,7 +25,7 @@ def run(args: Namespace) -> ExitCode:
     """Print the verdict and the findings."""
     subject = load_subject(args)
     machine = load_machine_for(args.machine, subject.schedule) if args.machine else None
-    result = prove(subject)
+    result = prove(subject, quiet=args.json)
     verdict = result.under(strict=args.strict)
     if args.json:
         emit_json(

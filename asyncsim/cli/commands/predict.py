@@ -36,7 +36,12 @@ def run(args: Namespace) -> ExitCode:
     machine = load_machine_for(args.machine, subject.schedule)
     keep_trace = bool(args.timeline or args.trace)
     result, prediction = prove_and_predict(
-        subject, machine, l2=args.l2, exact=args.exact, keep_trace=keep_trace
+        subject,
+        machine,
+        l2=args.l2,
+        exact=args.exact,
+        keep_trace=keep_trace,
+        quiet=args.json,
     )
     verdict = result.under(strict=args.strict)
     if args.json:

@@ -16,6 +16,7 @@ from asyncsim.cli.options import (
     add_timing,
 )
 from asyncsim.cli.output import emit_json, note
+from asyncsim.cli.progress import working
 from asyncsim.cli.report_text import emit_report
 from asyncsim.cli.stored import stored_text
 from asyncsim.cli.subject import load_machine_for, load_subject
@@ -47,9 +48,11 @@ def run(args: Namespace) -> ExitCode:
         l2=args.l2,
         exact=args.exact,
         keep_trace=bool(args.timeline or args.trace),
+        quiet=args.json,
     )
     stamps = args.stamps or bool(args.timeline or args.trace)
-    outcome = launch(subject, result, arch=machine.architecture, l2=args.l2, stamps=stamps)
+    with working(f"compiling and running {subject.scenario.name}", quiet=args.json):
+        outcome = launch(subject, result, arch=machine.architecture, l2=args.l2, stamps=stamps)
     verdict = result.under(strict=args.strict)
     if args.json:
         emit_json(
