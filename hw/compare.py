@@ -16,7 +16,7 @@ from typing import Any
 
 from asyncsim.catalog import find_scenario
 from asyncsim.hw.launch.timing import percentile
-from asyncsim.hw.statistics import tau_b, top1_regrets
+from asyncsim.hw.statistics import Problem, tau_b, top1_regrets
 from asyncsim.hw.store import Measurement, load_all
 from asyncsim.ir.schedule import Schedule
 from asyncsim.machine import Machine, load_machine
@@ -33,7 +33,8 @@ PredictCycles = Callable[[Schedule, str], float | None]
 class ComparedRow:
     """One configuration: the median over its boards, and the prediction.
 
-    ``spread_pct``: p10 to p90, or between boards if that is larger. ``error_pct`` is signed.
+    ``spread_pct``: p10 to p90, or between boards if that is larger. ``board_spread_pct``: between
+    the medians of its boards, None if there is one. ``error_pct`` is signed.
     """
 
     scenario: str
@@ -44,6 +45,8 @@ class ComparedRow:
     time_us: float
     spread_pct: float
     predicted: float | None
+    board_spread_pct: float | None = None
+    ctas: int = 0
 
     @property
     def error_pct(self) -> float | None:
@@ -58,7 +61,8 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """Of the absolute errors in percent, over ``n`` rows."""
+    """Of the absolute errors in percent, over ``n`` rows. ``board_spread``: the median of the rows
+    that were measured on several boards, None without such rows."""
 
     n: int
     mean: float
@@ -66,17 +70,21 @@ class Statistics:
     p90: float
     p95: float
     max: float
+    board_spread: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """``overall``, ``tau_b`` and ``top1_regret_pct`` leave out rows under 5 us (``short``), which
-    have their own statistics. ``unpredicted``: rows without a prediction."""
+    have their own statistics. ``groups``: one CTA, several, and the states of L2. ``regrets``: by
+    problem (scenario, what is fixed, L2). ``unpredicted``: rows without a prediction."""
 
     rows: tuple[ComparedRow, ...]
     overall: Statistics
     short: Statistics
     by_scenario: dict[str, Statistics]
+    groups: dict[str, Statistics]
+    regrets: dict[Problem, float]
     tau_b: float
     top1_regret_pct: float
     unpredicted: int
@@ -94,12 +102,20 @@ def summarise(rows: Sequence[ComparedRow]) -> Comparison:
     predicted = [r for r in rows if r.predicted is not None]
     long = [r for r in predicted if not r.short]
     names = sorted({r.scenario for r in long})
+    groups = {
+        "one CTA": [r for r in long if r.ctas == 1],
+        "several CTAs": [r for r in long if r.ctas > 1],
+        "L2 cold": [r for r in long if r.l2 == "cold"],
+        "L2 warm": [r for r in long if r.l2 == "warm"],
+    }
     regrets = top1_regrets(long)
     return Comparison(
         rows=tuple(rows),
         overall=_statistics(long),
         short=_statistics([r for r in predicted if r.short]),
         by_scenario={n: _statistics([r for r in long if r.scenario == n]) for n in names},
+        groups={n: _statistics(members) for n, members in groups.items() if members},
+        regrets=regrets,
         tau_b=tau_b(long),
         top1_regret_pct=max(regrets.values(), default=0.0),
         unpredicted=len(rows) - len(predicted),
@@ -111,21 +127,26 @@ def _joined(group: list[Measurement], predict_cycles: PredictCycles) -> Compared
     schedule = find_scenario(first.scenario).build(dict(first.params))
     medians = [m.cycles for m in group]
     measured = percentile(medians, 50)
-    spread = max([max(medians) - min(medians), *(m.spread for m in group)])
+    apart = max(medians) - min(medians)
+    boards = len({m.provenance["board"] for m in group})
+    spread = max([apart, *(m.spread for m in group)])
     return ComparedRow(
         scenario=first.scenario,
         params=dict(first.params),
         l2=first.l2,
-        boards=len({m.provenance["board"] for m in group}),
+        boards=boards,
         measured=measured,
         time_us=percentile([m.time_us for m in group], 50),
         spread_pct=100 * spread / measured,
         predicted=predict_cycles(schedule, first.l2),
+        board_spread_pct=100 * apart / measured if boards > 1 else None,
+        ctas=schedule.ctas,
     )
 
 
 def _statistics(rows: Sequence[ComparedRow]) -> Statistics:
     errors = [abs(r.error_pct) for r in rows if r.error_pct is not None]
+    apart = [r.board_spread_pct for r in rows if r.board_spread_pct is not None]
     if not errors:
         return Statistics(n=0, mean=0.0, median=0.0, p90=0.0, p95=0.0, max=0.0)
     return Statistics(
@@ -135,6 +156,7 @@ def _statistics(rows: Sequence[ComparedRow]) -> Statistics:
         p90=percentile(errors, 90),
         p95=percentile(errors, 95),
         max=max(errors),
+        board_spread=percentile(apart, 50) if apart else None,
     )
 
 
@@ -156,11 +178,21 @@ def comparison_json(c: Comparison) -> dict[str, Any]:
         "error_pct": _rounded(c.overall),
         "tau_b": round(c.tau_b, 3),
         "top1_regret_pct": round(c.top1_regret_pct, 2),
-        "by_scenario": {n: {"n": s.n, **_rounded(s)} for n, s in c.by_scenario.items()},
-        "under_5_us": {"n": c.short.n, **_rounded(c.short)},
+        "board_spread_pct": _apart(c.overall.board_spread),
+        "by_scenario": {n: _group(s) for n, s in c.by_scenario.items()},
+        "groups": {n: _group(s) for n, s in c.groups.items()},
+        "under_5_us": _group(c.short),
         "unpredicted": c.unpredicted,
         "rows": [_row_json(r) for r in c.rows],
     }
+
+
+def _group(s: Statistics) -> dict[str, Any]:
+    return {"n": s.n, **_rounded(s), "board_spread_pct": _apart(s.board_spread)}
+
+
+def _apart(value: float | None) -> float | None:
+    return None if value is None else round(value, 2)
 
 
 def _rounded(s: Statistics) -> dict[str, float]:
@@ -178,6 +210,7 @@ def _row_json(r: ComparedRow) -> dict[str, Any]:
         "time_us": round(r.time_us, 3),
         "error_pct": None if r.error_pct is None else round(r.error_pct, 2),
         "spread_pct": round(r.spread_pct, 2),
+        "board_spread_pct": _apart(r.board_spread_pct),
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 from math import sqrt
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 # What an author turns to make a kernel faster; everything else states the problem.
 TUNING = frozenset({"stages", "lag", "block_m", "block_n", "block_k", "distance"})
@@ -28,6 +28,14 @@ class Ranked(Protocol):
     def spread_pct(self) -> float: ...
 
 
+class Problem(NamedTuple):
+    """What alternatives have in common: ``fixed`` are the parameters that no author tunes."""
+
+    scenario: str
+    fixed: tuple[tuple[str, int], ...]
+    l2: str
+
+
 def tau_b(rows: Sequence[Ranked]) -> float:
     """Kendall's tau-b between measured and predicted cycles, over pairs of one scenario whose
     measured medians differ by more than twice the larger spread. 0 without such pairs."""
@@ -48,15 +56,15 @@ def tau_b(rows: Sequence[Ranked]) -> float:
     return (concordant - discordant) / sqrt(pairs * (concordant + discordant))
 
 
-def top1_regrets(rows: Sequence[Ranked]) -> dict[tuple[object, ...], float]:
+def top1_regrets(rows: Sequence[Ranked]) -> dict[Problem, float]:
     """For each problem with alternatives: how much slower, in percent, the configuration is that
     the prediction would choose, than the fastest one measured."""
-    problems: dict[tuple[object, ...], list[Ranked]] = {}
+    problems: dict[Problem, list[Ranked]] = {}
     for r in rows:
         if r.predicted is None:
             continue
         fixed = tuple(sorted((n, v) for n, v in r.params.items() if n not in TUNING))
-        problems.setdefault((r.scenario, fixed, r.l2), []).append(r)
+        problems.setdefault(Problem(r.scenario, fixed, r.l2), []).append(r)
     regrets = {}
     for problem, members in problems.items():
         if len(members) > 1:

@@ -1,43 +1,62 @@
-"""The table of ``compare``: worst rows first, then the statistics. 80 columns."""
+"""The table of ``compare``: worst rows first, then the statistics. 80 columns.
+
+The name of a row stands last and is wrapped, never cut: which row it is can be read in a log.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from asyncsim.catalog import find_scenario
-from asyncsim.cli.output import shorten, table
+from asyncsim.cli.output import table, wrap
 from asyncsim.hw.compare import SHORT_US, ComparedRow, Comparison, Statistics
 
-PARAMETERS = 34
+MAX_REGRETS = 3
 
 
-def comparison_text(c: Comparison) -> str:
-    """Rows of 5 us and more with their error in percent, shorter ones in cycles, statistics."""
+def comparison_text(c: Comparison, *, worst: int | None = None) -> str:
+    """Rows of 5 us and more with their error in percent, shorter ones in cycles, statistics.
+
+    ``worst`` limits the rows of each table; the statistics are those of all rows.
+    """
     parts = []
     long = [r for r in c.rows if not r.short]
     short = [r for r in c.rows if r.short]
     if long:
-        parts.append(_rows(long, unit="%"))
+        parts.append(_rows(long, unit="%", worst=worst))
     if short:
-        parts.append(f"under {SHORT_US:g} us, error in cycles:\n" + _rows(short, unit="cycles"))
+        head = f"under {SHORT_US:g} us:\n"
+        parts.append(head + _rows(short, unit="cycles", worst=worst))
     parts.append(_statistics(c))
     return "\n\n".join(parts)
 
 
-def _rows(rows: Sequence[ComparedRow], *, unit: str) -> str:
-    worst_first = sorted(rows, key=lambda r: -_size(r, unit))
+def worst_first(rows: Sequence[ComparedRow], unit: str = "%") -> list[ComparedRow]:
+    """By the size of the error; rows without a prediction before all."""
+    return sorted(rows, key=lambda r: -_size(r, unit))
+
+
+def _rows(rows: Sequence[ComparedRow], *, unit: str, worst: int | None) -> str:
+    shown = worst_first(rows, unit)[:worst]
     cells = [
         (
-            shorten(r.scenario, 19),
-            shorten(_differing(r), PARAMETERS),
-            r.l2,
-            f"{r.measured:,.0f}",
             _error(r, unit),
+            f"{r.measured:,.0f}",
+            str(r.boards),
+            "-" if r.board_spread_pct is None else f"{r.board_spread_pct:.1f}",
+            r.l2,
         )
-        for r in worst_first
+        for r in shown
     ]
-    head = ("scenario", "parameters", "L2", "measured", f"error {unit}"[:12])
-    return table(head, cells, "lllrr")
+    head = (f"error in {unit}", "measured", "boards", "apart %", "L2")
+    numbers = table(head, cells, "rrrrl").splitlines()
+    width = max(len(line) for line in numbers)
+    names = ["scenario and parameters", *(f"{r.scenario} {_differing(r)}" for r in shown)]
+    lines = [
+        wrap(name, first=f"{line:<{width}}  ") for line, name in zip(numbers, names, strict=True)
+    ]
+    left = len(rows) - len(shown)
+    return "\n".join([*lines, f"{left} more rows with smaller errors"] if left else lines)
 
 
 def _size(r: ComparedRow, unit: str) -> float:
@@ -54,25 +73,41 @@ def _error(r: ComparedRow, unit: str) -> str:
 
 
 def _differing(r: ComparedRow) -> str:
-    """The parameters that are not the scenario's defaults."""
-    defaults = find_scenario(r.scenario).params
-    given = [f"{n}={v}" for n, v in r.params.items() if defaults.get(n) != v]
+    """The parameters that are not the scenario's defaults, all of them."""
+    return _pairs(r.scenario, r.params.items())
+
+
+def _pairs(scenario: str, params: Iterable[tuple[str, int]]) -> str:
+    defaults = find_scenario(scenario).params
+    given = [f"{n}={v}" for n, v in params if defaults.get(n) != v]
     return " ".join(given) or "(defaults)"
 
 
 def _statistics(c: Comparison) -> str:
-    rows = [("all", c.overall), *c.by_scenario.items()]
+    rows = [("all", c.overall), *c.by_scenario.items(), *c.groups.items()]
     if c.short.n:
         rows.append((f"under {SHORT_US:g} us", c.short))
-    head = ("error in %", "rows", "mean", "median", "p90", "p95", "max")
+    head = ("error in %", "rows", "mean", "median", "p90", "p95", "max", "boards apart")
     cells = [(name, str(s.n), *_numbers(s)) for name, s in rows]
-    lines = [table(head, cells, "lrrrrrr")]
+    lines = [table(head, cells, "lrrrrrrr")]
+    tau = f"tau-b {c.tau_b:.3f}" if c.overall.n > 1 else "tau-b needs two rows"
     lines.append(
-        f"tau-b {c.tau_b:.3f}; top-1 regret {c.top1_regret_pct:.1f} %; "
+        f"{tau}; top-1 regret {c.top1_regret_pct:.1f} %; "
         f"{c.unpredicted} rows without a prediction"
+    )
+    for problem, regret in sorted(c.regrets.items(), key=lambda item: -item[1])[:MAX_REGRETS]:
+        if regret > 0:
+            said = f"{problem.scenario} {_pairs(problem.scenario, problem.fixed)}, L2 {problem.l2}"
+            lines.append(wrap(said, first=f"    regret {regret:.1f} %: ", indent="        "))
+    lines.append(
+        wrap(
+            "apart: between the medians of several boards, (highest - lowest) / median; the "
+            "statistics give its median"
+        )
     )
     return "\n".join(lines)
 
 
 def _numbers(s: Statistics) -> tuple[str, ...]:
-    return tuple(f"{v:.1f}" for v in (s.mean, s.median, s.p90, s.p95, s.max))
+    apart = "-" if s.board_spread is None else f"{s.board_spread:.1f}"
+    return (*(f"{v:.1f}" for v in (s.mean, s.median, s.p90, s.p95, s.max)), apart)

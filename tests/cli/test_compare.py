@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 import asyncsim.hw.compare
 import asyncsim.hw.store
+from asyncsim.catalog import find_scenario
 from asyncsim.hw.store import load_all
 
 ROWS = [m for m in load_all() if m.scenario == "tma_ring" and m.params["ctas"] == 1][:3]
@@ -35,11 +37,85 @@ def test_json(cli) -> None:  # type: ignore[no-untyped-def]
 def test_table_has_the_worst_rows_first(cli) -> None:  # type: ignore[no-untyped-def]
     done = cli("compare", "tma_ring")
     lines = done.out.splitlines()
-    assert lines[0].split() == ["scenario", "parameters", "L2", "measured", "error", "%"]
-    errors = [abs(float(line.split()[-1])) for line in lines[1:4]]
-    assert errors == sorted(errors, reverse=True)
+    assert lines[0] == "error in %  measured  boards  apart %  L2    scenario and parameters"
+    rows = [line for line in lines[1 : lines.index("")] if line.split()[0][0] in "+-"]
+    errors = [abs(float(line.split()[0])) for line in rows]
+    assert len(rows) == 3 and errors == sorted(errors, reverse=True)
     assert max(map(len, lines)) <= 80
-    assert lines[-1].startswith("tau-b ")
+    assert "\ntau-b " in done.out
+    assert cli("compare", "--scenario", "tma_ring").out == done.out
+
+
+def test_every_row_is_named_whole(cli) -> None:  # type: ignore[no-untyped-def]
+    """All parameters that differ from the defaults, wrapped and never cut."""
+    out = cli("compare").out
+    assert "..." not in out
+    table = " ".join(out.partition("\n\n")[0].split())
+    defaults = find_scenario("tma_ring").params
+    for m in ROWS:
+        named = [f"{n}={v}" for n, v in m.params.items() if defaults[n] != v]
+        assert f" tma_ring {' '.join(named) or '(defaults)'}" in table
+
+
+def test_the_worst_alone(cli) -> None:  # type: ignore[no-untyped-def]
+    everything = cli("compare").out.splitlines()
+    lines = cli("compare", "--worst", "1").out.splitlines()
+    assert lines[1] == everything[1] and "2 more rows with smaller errors" in lines
+    assert lines[lines.index("") :] == everything[everything.index("") :], "statistics of all"
+    report = json.loads(cli("compare", "--worst", "1", "--json").out)
+    rows = json.loads(cli("compare", "--json").out)["rows"]
+    assert report["rows"] == sorted(rows, key=lambda r: -abs(r["error_pct"]))[:1]
+    assert report["n"] == 3
+
+
+def test_statistics_by_group(cli) -> None:  # type: ignore[no-untyped-def]
+    lines = cli("compare").out.splitlines()
+    head = next(i for i, line in enumerate(lines) if line.endswith("boards apart"))
+    assert lines[head].split()[-2:] == ["boards", "apart"]
+    names = [line[:13].strip() for line in lines[head + 1 :]]
+    assert names[:3] == ["all", "tma_ring", "one CTA"]
+    assert names[3].startswith("L2 ")
+
+
+def test_what_the_boards_differ_by(cli, monkeypatch) -> None:  # type: ignore[no-untyped-def]
+    one = ROWS[0]
+    other = replace(
+        one,
+        cycles=one.cycles * 1.02,
+        cycles_p90=one.cycles * 1.03,
+        provenance={**one.provenance, "board": "another"},
+    )
+    monkeypatch.setattr(asyncsim.hw.store, "load_all", lambda: (one, other))
+    row = cli("compare").out.splitlines()[1].split()
+    assert row[2:4] == ["2", "2.0"]
+    monkeypatch.setattr(asyncsim.hw.store, "load_all", lambda: (one,))
+    assert cli("compare").out.splitlines()[1].split()[2:4] == ["1", "-"]
+
+
+def test_rows_with_a_parameter(cli) -> None:  # type: ignore[no-untyped-def]
+    stages = ROWS[0].params["stages"]
+    rows = json.loads(cli("compare", "--stages", stages, "--json").out)["rows"]
+    assert rows and {r["params"]["stages"] for r in rows} == {stages}
+    assert len(rows) == sum(m.params["stages"] == stages for m in ROWS)
+    done = cli("compare", "--stages", 99)
+    assert (done.code, done.out) == (0, "no stored measurements with these parameters\n")
+
+
+def test_usage(cli) -> None:  # type: ignore[no-untyped-def]
+    for argv, text in (
+        (("--worst", "0"), "argument --worst: '0' is no number of rows; give 1 or more; see "),
+        (("a", "--scenario", "b"), "two scenarios, a and b; name one"),
+        (
+            ("tma_ring", "--stags", "2"),
+            "no stored row has a parameter 'stags'; did you mean 'stages'? they have stages, ",
+        ),
+        (
+            ("--check", "--scenario", "b"),
+            "--check compares all stored rows; leave SCENARIO and parameters out",
+        ),
+    ):
+        done = cli("compare", *argv)
+        assert (done.code, done.out) == (2, "") and done.err.startswith(f"asyncsim: {text}")
 
 
 def test_unknown_scenario_and_machine(cli) -> None:  # type: ignore[no-untyped-def]

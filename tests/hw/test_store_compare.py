@@ -197,6 +197,39 @@ def test_boards_are_joined_by_configuration() -> None:
     assert seen == ["tma_ring 1 warm"]
     assert (joined.boards, joined.measured) == (2, 105.0)
     assert joined.spread_pct == pytest.approx(100 * 10 / 105)  # the boards differ more
+    assert joined.board_spread_pct == pytest.approx(100 * 10 / 105)
+    assert joined.ctas == 1
+    (alone,) = compare([measured("a", 100.0)], predict_cycles).rows
+    assert (alone.boards, alone.board_spread_pct) == (1, None)
+
+
+def test_groups_and_the_spread_between_boards() -> None:
+    c = summarise(
+        [
+            row(100, 110, ctas=1, boards=2, board_spread_pct=1.0),
+            row(200, 180, ctas=1, boards=2, board_spread_pct=3.0),
+            row(400, 400, ctas=132, l2="warm"),
+        ]
+    )
+    assert {name: s.n for name, s in c.groups.items()} == {
+        "one CTA": 2,
+        "several CTAs": 1,
+        "L2 cold": 2,
+        "L2 warm": 1,
+    }
+    assert (c.groups["one CTA"].median, c.groups["several CTAs"].max) == (10.0, 0.0)
+    assert (c.overall.board_spread, c.groups["L2 warm"].board_spread) == (2.0, None)
+    found = comparison_json(c)
+    assert (found["board_spread_pct"], found["rows"][1]["board_spread_pct"]) == (2.0, 3.0)
+    assert found["groups"]["L2 warm"] == {
+        "n": 1,
+        "mean": 0.0,
+        "median": 0.0,
+        "p90": 0.0,
+        "p95": 0.0,
+        "max": 0.0,
+        "board_spread_pct": None,
+    }
 
 
 def test_statistics_file_is_json() -> None:

@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import json
-from argparse import Namespace
+from argparse import ArgumentTypeError, Namespace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asyncsim.cli.exit_code import ExitCode
-from asyncsim.cli.options import CommandParser, add_json, add_machine
+from asyncsim.cli.options import CommandParser, add_json, add_machine, parse_parameters
 from asyncsim.cli.output import emit, emit_json, note
+from asyncsim.cli.progress import Tell, working
 from asyncsim.errors import UsageError
 from asyncsim.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from asyncsim.hw.compare import Comparison
+    from asyncsim.hw.compare import Comparison, PredictCycles
     from asyncsim.hw.store import Measurement
+    from asyncsim.ir.schedule import Schedule
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """SCENARIO, ``--machine``, ``--check``, ``--json``."""
+    """SCENARIO, parameters, ``--worst``, ``--machine``, ``--check``, ``--json``."""
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="rows of this one alone")
+    parser.add_argument("--scenario", dest="named", metavar="NAME", help="the same as SCENARIO")
+    parser.add_argument(
+        "--worst", metavar="N", type=_positive, help="show the N worst rows of each table"
+    )
+    parser.add_argument(
+        "-p",
+        dest="params",
+        metavar="NAME=VALUE",
+        action="append",
+        default=[],
+        help="rows with this parameter alone; --NAME VALUE is the same",
+    )
     add_machine(parser)
     parser.add_argument(
         "--check", action="store_true", help="fail when the statistics got worse than the stored"
@@ -32,23 +47,61 @@ def run(args: Namespace) -> ExitCode:
     from asyncsim.hw.compare import compare, comparison_json, predictor
     from asyncsim.machine import load_machine
 
-    if args.check and args.scenario:
-        raise UsageError("--check compares all stored rows; leave SCENARIO out")
+    scenario = _scenario(args)
     machine = load_machine(args.machine)
-    rows = _rows(args.scenario)
-    comparison = compare(rows, predictor(machine))
+    rows = _rows(scenario, parse_parameters(args.params))
+    with working("comparing", quiet=args.json) as tell:
+        counted = _counted(predictor(machine), total=len({m.key for m in rows}), tell=tell)
+        comparison = compare(rows, counted)
     if args.json:
-        emit_json(comparison_json(comparison))
+        emit_json(comparison_json(_only_worst(comparison, args.worst)))
     elif not rows:
-        emit("no stored measurements yet")
+        emit("no stored measurements" + (" with these parameters" if args.params else " yet"))
     else:
         from asyncsim.cli.compare_text import comparison_text
 
-        emit(comparison_text(comparison))
+        emit(comparison_text(comparison, worst=args.worst))
     return _against_stored(comparison) if args.check else ExitCode.CLEAN
 
 
-def _rows(scenario: str | None) -> list[Measurement]:
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is no number of rows; give 1 or more")
+    return int(text)
+
+
+def _scenario(args: Namespace) -> str | None:
+    scenario: str | None = args.scenario or args.named
+    if args.scenario and args.named and args.scenario != args.named:
+        raise UsageError(f"two scenarios, {args.scenario} and {args.named}; name one")
+    if args.check and (scenario or args.params):
+        raise UsageError("--check compares all stored rows; leave SCENARIO and parameters out")
+    return scenario
+
+
+def _counted(predict_cycles: PredictCycles, *, total: int, tell: Tell) -> PredictCycles:
+    """The same, telling which row it is."""
+    done = 0
+
+    def cycles(schedule: Schedule, l2: str) -> float | None:
+        nonlocal done
+        done += 1
+        tell(f"predicting row {done} of {total}: {schedule.name}")
+        return predict_cycles(schedule, l2)
+
+    return cycles
+
+
+def _only_worst(comparison: Comparison, worst: int | None) -> Comparison:
+    """The N worst rows, worst first; the statistics stay those of all."""
+    if worst is None:
+        return comparison
+    from asyncsim.cli.compare_text import worst_first
+
+    return replace(comparison, rows=tuple(worst_first(comparison.rows)[:worst]))
+
+
+def _rows(scenario: str | None, params: dict[str, int]) -> list[Measurement]:
     from asyncsim.hw.store import load_all
 
     rows = load_all()
@@ -58,7 +111,15 @@ def _rows(scenario: str | None) -> list[Measurement]:
             f"no stored measurements of {scenario!r}; {did_you_mean(scenario, names)}"
             f"there are some of {', '.join(names) or 'nothing'}"
         )
-    return [m for m in rows if scenario in (None, m.scenario)]
+    found = [m for m in rows if scenario in (None, m.scenario)]
+    known = dict.fromkeys(name for m in found for name in m.params)
+    for name in params:
+        if name not in known:
+            raise UsageError(
+                f"no stored row has a parameter {name!r}; {did_you_mean(name, known)}"
+                f"they have {', '.join(known)}"
+            )
+    return [m for m in found if all(m.params.get(n) == v for n, v in params.items())]
 
 
 def _against_stored(comparison: Comparison) -> ExitCode:
