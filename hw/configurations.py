@@ -159,6 +159,13 @@ _GEMM_PAIR = (
     _gemm(m=4000, n=3999, k=4000),
 )
 
+_TMA_COPY = (
+    Configuration(scenario="tma_copy", params={"m": 16, "n": 32}, l2="warm"),
+    Configuration(scenario="tma_copy", params={"m": 16, "n": 32}),
+    Configuration(scenario="tma_copy"),
+    Configuration(scenario="tma_copy", params={"m": 8192, "n": 8192}),
+)
+
 _SYNC = (
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}, l2="warm"),
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}),
@@ -174,7 +181,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "tma_ring": _RING,
     "ws_gemm": _GEMM,
     "cp_async_multistage": _MULTISTAGE,
-    "width": (*_SYNC, *_SGEMM, *_GEMM_PAIR),
+    "width": (*_SYNC, *_TMA_COPY, *_SGEMM, *_GEMM_PAIR),
     "sgemm_cp_async": _SGEMM,
     "smoke": (
         _ring("warm", ctas=1, tiles=256),

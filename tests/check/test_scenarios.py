@@ -13,6 +13,7 @@ from asyncsim.scenario import Scenario
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
+from asyncsim.scenarios.tma_copy import tma_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
@@ -20,6 +21,7 @@ SCENARIOS = builtin_scenarios()
 SMALL = {
     "ws_gemm": {"m": 256, "n": 256, "k": 1024},
     "sgemm_cp_async": {"m": 256, "n": 256, "k": 128},
+    "tma_copy": {"m": 64, "n": 64},
 }
 
 TWINS = [(s, t.name) for s in SCENARIOS for t in s.twins]
@@ -133,6 +135,12 @@ def test_ws_gemm_is_silent(stages: int) -> None:
         if 2 * block_m * (block_k + block_n) * stages < 2 * 64 * 256 * 6:
             double = {"block_m": 2 * block_m, "consumers": 2}
             assert_silent(ws_gemm, {**params, **sizes, **more, **double})
+
+
+@pytest.mark.parametrize("m", [1, 16, 33, 2048])
+@pytest.mark.parametrize("n", [4, 32, 100, 1024])
+def test_tma_copy_is_silent(m: int, n: int) -> None:
+    assert_silent(tma_copy, {"m": m, "n": n})
 
 
 @pytest.mark.parametrize("m", [1, 64, 200])

@@ -10,6 +10,7 @@ from asyncsim.rules import Rule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
+from asyncsim.scenarios.tma_copy import tma_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
@@ -121,6 +122,15 @@ def test_sync_copy_hashes_every_tile_in_order(tiles, tile_bytes, order):
     want = ring_hash(inputs["source"], 2, tiles, tile_bytes // 128, 128) if tiles else 0
     got = evaluate(schedule, inputs, order=order)["result"]
     assert np.array_equal(got, np.broadcast_to(want, got.shape))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("m", "n"), [(16, 32), (64, 96), (33, 100), (1, 4)])
+def test_tma_copy_adds_one_to_every_element(m, n, order):
+    schedule = tma_copy.build({"m": m, "n": n})
+    inputs = make_inputs(schedule)
+    got = evaluate(schedule, inputs, order=order)["result"]
+    assert np.array_equal(got, inputs["source"] + 1)
 
 
 def test_only_the_given_ctas_run():

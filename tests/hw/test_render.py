@@ -22,6 +22,7 @@ SMALL = {
     "cp_async_multistage": {"stages": 2, "tile_bytes": 2048, "ffma": 4},
     "sgemm_cp_async": {"stages": 2, "beta": 2},
     "sync_copy": {"tile_bytes": 4096, "ffma": 4},
+    "tma_copy": {"m": 64, "n": 64},
 }
 
 

@@ -13,6 +13,7 @@ from asyncsim.ir.schedule import Schedule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
+from asyncsim.scenarios.tma_copy import tma_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from asyncsim.sim.machine_state import Model
@@ -31,6 +32,7 @@ CASES = [
     (sgemm_cp_async, {"m": 512, "n": 512, "k": 64}),
     (sgemm_cp_async, {"m": 1024, "n": 2304, "k": 40, "stages": 5}),
     (sync_copy, {"tiles": 9, "ctas": 132}),
+    (tma_copy, {"m": 256, "n": 512}),
     (sync_copy, {"tiles": 4, "ctas": 300, "tile_bytes": 2048}),
     (ws_gemm, {"m": 512, "n": 512, "k": 512}),
     (ws_gemm, {"m": 512, "n": 512, "k": 512, "stages": 2, "lag": 0}),
@@ -117,6 +119,7 @@ def test_merging_warps_changes_no_total(case: tuple) -> None:  # type: ignore[ty
         "cp_async_multistage": 0.02,
         "ws_gemm": 0.01,
         "tma_ring": 0,
+        "tma_copy": 0.02,
         "sync_copy": 0.02,
         "sgemm_cp_async": 0.02,
     }[case[0].name]
