@@ -1,0 +1,297 @@
+"""Schedules that ``check`` calls clean and that are not, one per defect: the reason says why.
+
+False accusations, what stays undecided, and names and repairs that mislead are in
+test_attacks_verdicts.py and test_attacks_naming.py.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, ScheduleError, Work
+from asyncsim.check import check
+from asyncsim.ir.schedule import Schedule
+
+USE = ComputeDef(
+    name="use",
+    operands=(ComputeOperand(name="tile", kind="smem", mode=AccessMode.READ),),
+    work=lambda: Work(alu=4),
+    cuda="",
+    numpy=lambda **kw: None,
+)
+
+
+def rules(schedule: Schedule) -> list[str]:
+    """The errors, or the verdict if there are none."""
+    result = check(schedule, max_states=2000)
+    errors = [f.rule.name for f in result.findings if f.severity.value == "error"]
+    return errors or [result.verdict.value]
+
+
+def false_clean(reason: str) -> pytest.MarkDecorator:
+    return pytest.mark.xfail(strict=True, reason=f"false clean: {reason}")
+
+
+@pytest.mark.parametrize(
+    "stray",
+    [
+        False,
+        pytest.param(
+            True,
+            marks=false_clean(
+                "warp 0 reads what warp 1 stores, unordered; the warning for a stray cp.async that "
+                "reads the same tensor counts as the root of the race and replaces the error"
+            ),
+        ),
+    ],
+)
+def test_a_warning_does_not_replace_an_error(stray: bool) -> None:
+    k = ScheduleBuilder("masked")
+    k.block(2)
+    data = k.global_tensor("data", (64, 32), "f32", output=True)
+    tile = k.smem_tile("tile", (2, 32), "f32")
+    reg = k.fragment("reg", registers=1)
+    row = k.warp_in_role
+    k.mem.st_global(data.box((row, k.lane), (1, 1)), reg.all)
+    k.mem.ld_global(reg.all, data.box(((row + 1) % 2, k.lane), (1, 1)))
+    if stray:
+        there = data.box((16 + row, k.lane), (1, 1))
+        k.cp_async.copy(tile[0].box((row, k.lane), (1, 1)), there, bytes=4)
+    assert rules(k.finish()) == ["READ_BEFORE_ARRIVAL"]
+
+
+@false_clean("the other lanes and warp 1 may still test the barrier that warp 0 invalidates")
+@pytest.mark.parametrize("same_warp", [True, False])
+def test_inval_comes_after_the_end_of_every_wait(same_warp: bool) -> None:
+    k = ScheduleBuilder("inval")
+    bar = k.mbarriers("bar", count=1)
+    k.block(1 if same_warp else 2)
+    with k.elect_thread():
+        k.mbarrier.init_all(bar)
+    k.bar.sync()
+    with k.elect_thread():
+        k.mbarrier.arrive(bar[0])
+    k.mbarrier.wait(bar[0], 0)
+    with k.elect_thread():
+        k.mbarrier.inval(bar[0])
+    assert rules(k.finish()) != ["clean"]
+
+
+@pytest.mark.parametrize(
+    "published",
+    [
+        True,
+        pytest.param(
+            False,
+            marks=false_clean(
+                "nothing orders warp 1's arrive after the second init: it may hit a dead barrier; "
+                "its clock still knows the init of the barrier's first life"
+            ),
+        ),
+    ],
+)
+def test_a_second_init_has_to_be_published_again(published: bool) -> None:
+    k = ScheduleBuilder("second_init")
+    bar = k.mbarriers("bar", count=1)
+    k.block(2)
+    with k.elect_thread():
+        k.mbarrier.init_all(bar)
+    k.bar.sync()
+    with k.elect_thread():
+        k.mbarrier.arrive(bar[0])
+    k.mbarrier.wait(bar[0], 0)
+    k.bar.sync()
+    with k.elect_thread():
+        k.mbarrier.inval(bar[0])
+        k.mbarrier.init_all(bar)
+    if published:
+        k.bar.sync()
+    for _ in range(6):  # time for the reference to run the init first
+        k.fence.proxy_async()
+    with k.when(k.warp_in_role == 1), k.elect():
+        k.mbarrier.arrive(bar[0])
+    k.mbarrier.wait(bar[0], 0)
+    assert rules(k.finish()) == (["clean"] if published else ["USE_BEFORE_INIT"])
+
+
+def second_life(what: str) -> Schedule:
+    """A tile by TMA, inval, init, and a second tile on the same mbarrier."""
+    k = ScheduleBuilder("second_life")
+    k.block(2)
+    source = k.global_tensor("source", (2, 32), "f32")
+    rows = k.tensor_map("rows", source, box=(1, 32))
+    tile = k.smem_tile("tile", (1, 32), "f32")
+    reg = k.fragment("reg", registers=1)
+    bar = k.mbarriers("bar", count=1)
+
+    def load(row: int, warp: int) -> None:
+        with k.when(k.warp_in_role == warp), k.elect():
+            k.mbarrier.arrive_expect_tx(bar[0], 128)
+            k.tma.load(tile[0], rows, (row, 0), bar[0])
+
+    with k.elect_thread():
+        k.mbarrier.init_all(bar)
+        k.fence.mbarrier_init()
+    k.bar.sync()
+    load(0, 0)
+    k.mbarrier.wait(bar[0], 0)
+    k.bar.sync()
+    with k.elect_thread():
+        k.mbarrier.inval(bar[0])
+        k.mbarrier.init_all(bar)
+        if what != "no init fence":
+            k.fence.mbarrier_init()
+    k.bar.sync()
+    load(1, int(what == "no init fence"))
+    if what != "no wait before the read" and what != "no wait":
+        k.mbarrier.wait(bar[0], 0)
+    if what != "no wait":
+        meant = source.box((1, k.lane), (1, 1))
+        k.mem.ld_shared(reg.all, tile[0].box((0, k.lane), (1, 1)).expecting(meant))
+    if what == "no wait before the read":
+        k.mbarrier.wait(bar[0], 0)
+    return k.finish()
+
+
+SECOND_LIFE = "knowledge of the barrier's first life is taken for knowledge of its second: "
+
+
+@pytest.mark.parametrize(
+    ("what", "expected"),
+    [
+        ("ok", "clean"),
+        pytest.param(
+            "no wait before the read",
+            "READ_BEFORE_ARRIVAL",
+            marks=false_clean(SECOND_LIFE + "the second copy is read while it is in flight"),
+        ),
+        pytest.param(
+            "no wait",
+            "OUTSTANDING_AT_EXIT",
+            marks=false_clean(SECOND_LIFE + "nobody waits for the second copy"),
+        ),
+        pytest.param(
+            "no init fence",
+            "MISSING_INIT_FENCE",
+            marks=false_clean(SECOND_LIFE + "warp 1's copy uses an init without a fence"),
+        ),
+    ],
+)
+def test_the_second_life_of_an_mbarrier(what: str, expected: str) -> None:
+    assert rules(second_life(what)) == [expected]
+
+
+LANE_0 = "lane 0 speaks for all lanes, and a permutation that fixes lane 0 goes unseen"
+
+
+@pytest.mark.parametrize(
+    "permuted",
+    [
+        "",
+        pytest.param("copy", marks=false_clean(LANE_0)),
+        pytest.param("read", marks=false_clean(LANE_0)),
+        pytest.param("copy, whole read", marks=false_clean(LANE_0)),
+    ],
+)
+def test_every_lane_brings_and_means_its_own_data(permuted: str) -> None:
+    k = ScheduleBuilder("lanes")
+    source = k.global_tensor("source", (32, 4), "f32")
+    tile = k.smem_tile("tile", (32, 4), "f32")
+    reg = k.fragment("reg", registers=4)
+    other = k.lane * 3 % 32
+    box = source.box((other if "copy" in permuted else k.lane, 0), (1, 4))
+    k.cp_async.copy(tile[0].box((k.lane, 0), (1, 4)), box)
+    k.cp_async.commit_group()
+    k.cp_async.wait_group(0)
+    k.bar.warp_sync()
+    if "whole" in permuted:
+        k.mem.compute(USE, tile[0].expecting(source.box((0, 0), (32, 4))))
+    else:
+        row = other if permuted == "read" else k.lane
+        meant = source.box((k.lane, 0), (1, 4))
+        k.mem.ld_shared(reg.all, tile[0].box((row, 0), (1, 4)).expecting(meant))
+    assert rules(k.finish()) == (["WRONG_TILE"] if permuted else ["clean"])
+
+
+@pytest.mark.parametrize("filled", ["all", "half", "lanes"])
+@false_clean("cp.async fills with zero what src_bytes leaves out; the read means tensor elements")
+def test_zero_fill_is_not_the_data_that_a_read_means(filled: str) -> None:
+    k = ScheduleBuilder("fill")
+    source = k.global_tensor("source", (32, 4), "f32")
+    tile = k.smem_tile("tile", (32, 4), "f32")
+    reg = k.fragment("reg", registers=4)
+    size = {"all": 0, "half": 8, "lanes": (k.lane < 16) * 16}[filled]
+    mine = source.box((k.lane, 0), (1, 4))
+    k.cp_async.copy(tile[0].box((k.lane, 0), (1, 4)), mine, src_bytes=size)
+    k.cp_async.commit_group()
+    k.cp_async.wait_group(0)
+    k.mem.ld_shared(reg.all, tile[0].box((k.lane, 0), (1, 4)).expecting(mine))
+    assert rules(k.finish()) == ["WRONG_TILE"]
+
+
+@pytest.mark.parametrize("where", ["shared", "shared, by one", "global", "global, by one", "copy"])
+@false_clean("lanes of one instruction write common bytes: which value stays is undefined")
+def test_lanes_of_one_store_write_disjoint_bytes(where: str) -> None:
+    k = ScheduleBuilder("lanes_store")
+    source = k.global_tensor("source", (1, 128), "f32")
+    out = k.global_tensor("out", (1, 128), "f32", output=True)
+    tile = k.smem_tile("tile", (1, 128), "f32")
+    reg = k.fragment("reg", registers=2)
+    col = k.lane if "by one" in where else k.lane * 0
+    if "shared" in where:
+        k.mem.st_shared(tile[0].box((0, col), (1, 2)), reg.all)
+    elif "global" in where:
+        k.mem.st_global(out.box((0, col), (1, 2)), reg.all)
+    else:
+        there = tile[0].box((0, k.lane // 2 * 4), (1, 4))
+        k.cp_async.copy(there, source.box((0, k.lane * 4), (1, 4)))
+        k.cp_async.commit_group()
+        k.cp_async.wait_group(0)
+    assert rules(k.finish()) == ["WRITE_WRITE_RACE"]
+
+
+@pytest.mark.parametrize("strides", [(0, 1), (16, 1)])
+@false_clean("rows overlap in memory: the CTAs write common bytes at different indices")
+def test_outputs_whose_strides_alias(strides: tuple[int, int]) -> None:
+    k = ScheduleBuilder("aliased")
+    k.grid(2)
+    try:
+        out = k.global_tensor("out", (2, 32), "f32", strides=strides, output=True)
+        reg = k.fragment("reg", registers=1)
+        k.mem.st_global(out.box((k.block_idx, k.lane), (1, 1)), reg.all)
+        found = rules(k.finish())
+    except ScheduleError:
+        return  # refused: as good
+    assert found == ["GLOBAL_WRITE_OVERLAP"]
+
+
+@false_clean("a negative constant is refused as TX_RANGE; the same number in an argument passes")
+def test_a_negative_byte_count_from_an_argument() -> None:
+    k = ScheduleBuilder("negative")
+    amount = k.arg("amount", -128)
+    source = k.global_tensor("source", (1, 32), "f32")
+    rows = k.tensor_map("rows", source, box=(1, 32))
+    tile = k.smem_tile("tile", (1, 32), "f32")
+    bar = k.mbarriers("bar", count=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(bar)
+        k.fence.mbarrier_init()
+        k.mbarrier.expect_tx(bar[0], 256)
+        k.mbarrier.arrive_expect_tx(bar[0], amount)
+        k.tma.load(tile[0], rows, (0, 0), bar[0])
+        k.mbarrier.wait(bar[0], 0)
+    assert rules(k.finish()) == ["TX_RANGE"]
+
+
+@false_clean("elect.sync does not promise lane 0: the elected lane may read what lane 0 copied")
+def test_the_elected_lane_need_not_be_lane_0() -> None:
+    k = ScheduleBuilder("elected")
+    source = k.global_tensor("source", (32, 4), "f32")
+    tile = k.smem_tile("tile", (32, 4), "f32")
+    reg = k.fragment("reg", registers=4)
+    k.cp_async.copy(tile[0].box((k.lane, 0), (1, 4)), source.box((k.lane, 0), (1, 4)))
+    k.cp_async.commit_group()
+    k.cp_async.wait_group(0)
+    with k.elect():
+        k.mem.ld_shared(reg.all, tile[0].box((0, 0), (1, 4)))
+    assert rules(k.finish()) == ["MISSING_BLOCK_BARRIER"]
