@@ -63,8 +63,22 @@ def tma(steps: str, count: int = 1) -> list[str]:
 
 @pytest.mark.parametrize(
     "steps",
-    "x1 c|c x1|e1 c a|c e1 a|x2 c c|c c x2|c x2 c|e1 c e1 c a|e1 x1 c c|x1 e1 c c|c e1 c e1 a|a|x0"
-    "|e1 a c".split("|"),
+    [
+        "x1 c",
+        "c x1",
+        "e1 c a",
+        "c e1 a",
+        "x2 c c",
+        "c c x2",
+        "c x2 c",
+        "e1 c e1 c a",
+        "e1 x1 c c",
+        "x1 e1 c c",
+        "c e1 c e1 a",
+        "a",
+        "x0",
+        "e1 a c",
+    ],
 )
 def test_orders_of_expect_copy_and_arrival_that_are_right(steps: str) -> None:
     assert tma(steps) == []
