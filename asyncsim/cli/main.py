@@ -22,6 +22,7 @@ COMMANDS = {
     "compare": "recompute predictions against stored measurements",
     "explain": "what a rule means: the smallest example, the fix, its source",
     "doctor": "what is installed, which GPU, what is missing and how to get it",
+    "completion": "print a completion script for bash, zsh or fish",
 }
 
 
@@ -79,7 +80,7 @@ def _dispatch(argv: list[str]) -> ExitCode:
 
 def _help() -> str:
     lines = ["usage: asyncsim COMMAND ...", "", "commands:"]
-    lines += [f"  {name:<8} {summary}" for name, summary in COMMANDS.items()]
+    lines += [f"  {name:<10} {summary}" for name, summary in COMMANDS.items()]
     lines += ["", "`asyncsim COMMAND --help` shows the options of a command.", ""]
     return "\n".join(lines)
 
