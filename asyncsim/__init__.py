@@ -1,25 +1,86 @@
-"""asyncsim: prove, predict, run and explain the schedule of an asynchronous GPU kernel."""
+"""asyncsim: prove, predict, run and explain the schedule of an asynchronous GPU kernel.
+
+    from asyncsim import ScheduleBuilder, check, predict
+
+Every public name is listed in docs/library.md. Those that only readers need are loaded when they
+are first used, so that ``import asyncsim`` stays fast.
+"""
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from asyncsim.build import ScheduleBuilder, Value, maximum, minimum
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.decl import AccessMode, ComputeDef, ComputeOperand, Fill, OobFill, Work
+from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding, Rule, Severity
+
+if TYPE_CHECKING:
+    from asyncsim.check import check
+    from asyncsim.machine import Machine, load_machine
+    from asyncsim.predict import CheckResult, Prediction, Verdict, predict
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AccessMode",
+    "CheckResult",
     "ComputeDef",
     "ComputeOperand",
     "Fill",
     "Finding",
+    "Machine",
     "OobFill",
+    "Prediction",
     "Rule",
+    "Schedule",
     "ScheduleBuilder",
     "ScheduleError",
     "Severity",
     "Value",
+    "Verdict",
     "Work",
+    "check",
+    "load_machine",
     "maximum",
     "minimum",
+    "predict",
 ]
+
+_LAZY = {
+    "check": "asyncsim.check",
+    "CheckResult": "asyncsim.predict",
+    "Machine": "asyncsim.machine",
+    "Prediction": "asyncsim.predict",
+    "Verdict": "asyncsim.predict",
+    "load_machine": "asyncsim.machine",
+    "predict": "asyncsim.predict",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name not in _LAZY:
+            raise AttributeError(f"module 'asyncsim' has no attribute {name!r}")
+        return getattr(import_module(_LAZY[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _Package(ModuleType):
+    """``asyncsim.check`` and ``asyncsim.predict`` are functions, whatever was imported before.
+
+    Importing the folder of that name would bind it as an attribute of its parent and hide the
+    function; that binding is left out. ``from asyncsim.check import ...`` works as ever.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _LAZY and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

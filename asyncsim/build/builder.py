@@ -282,6 +282,7 @@ class ScheduleBuilder(Declarations):
         return unique
 
     def set_var(self, name: str, value: Index) -> None:
+        """What ``Var_.set`` does; ScheduleError inside an ``elect`` that the var does not know."""
         if self._elect_depth != self._var_depth[name]:
             raise ScheduleError(
                 f"var {name!r} is set inside elect but lives outside: lanes would disagree",

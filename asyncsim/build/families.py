@@ -129,6 +129,7 @@ class BulkFamily(_Family):
     """cp.async.bulk groups: those of TMA stores and reductions."""
 
     def commit_group(self) -> None:
+        """cp.async.bulk.commit_group: close the group of the thread's bulk stores so far."""
         self._k.emit(ops.CommitGroup, kind=GroupKind.BULK)
 
     def wait_group(self, n: int, *, read: bool = False) -> None:
@@ -184,6 +185,7 @@ class WgmmaFamily(_Family):
             )
 
     def commit_group(self) -> None:
+        """wgmma.commit_group: close the group of the warpgroup's wgmma so far."""
         self._k.emit(ops.CommitGroup, scope=Scope.WARPGROUP, kind=GroupKind.WGMMA)
 
     def wait_group(self, n: int) -> None:
@@ -212,6 +214,8 @@ class BarFamily(_Family):
 
 
 class FenceFamily(_Family):
+    """Fences: of mbarrier inits, and between the generic and the async proxy."""
+
     def mbarrier_init(self) -> None:
         """fence.mbarrier_init.release.cluster"""
         self._k.emit(ops.FenceMbarrierInit)
@@ -231,6 +235,7 @@ class MemFamily(_Family):
     """Plain loads and stores, and compute."""
 
     def ld_global(self, dst: FragmentRef, src: GlobalView) -> None:
+        """ld.global: each lane loads its box of ``src`` to as many registers of ``dst``."""
         self._k.emit(ops.LdGlobal, dst=dst, src=src)
 
     def st_global(self, dst: GlobalView, src: FragmentRef, *, clip: bool = False) -> None:
@@ -238,9 +243,11 @@ class MemFamily(_Family):
         self._k.emit(ops.StGlobal, dst=dst, src=src, clip=clip)
 
     def ld_shared(self, dst: FragmentRef, src: TileView) -> None:
+        """ld.shared: each lane loads its box of ``src`` to as many registers of ``dst``."""
         self._k.emit(ops.LdShared, dst=dst, src=src.view)
 
     def st_shared(self, dst: TileView, src: FragmentRef) -> None:
+        """st.shared: each lane stores as many registers of ``src`` to its box of ``dst``."""
         self._k.emit(ops.StShared, dst=dst.view, src=src)
 
     def copy_tile(

@@ -31,6 +31,8 @@ class MbarrierArray:
 
 
 class NamedBarrierHandle:
+    """A hardware barrier, for ``k.bar.sync`` and ``k.bar.arrive``."""
+
     def __init__(self, decl: NamedBarrier) -> None:
         self.decl = decl
 
@@ -43,9 +45,11 @@ class FragmentHandle:
 
     @property
     def all(self) -> FragmentRef:
+        """All registers."""
         return FragmentRef(self.decl.name, 0, self.decl.registers)
 
     def part(self, first: int, count: int) -> FragmentRef:
+        """``count`` registers from ``first`` on."""
         return FragmentRef(self.decl.name, first, count)
 
 
@@ -56,6 +60,7 @@ class GlobalHandle:
         self.decl = decl
 
     def box(self, start: Sequence[Index], shape: Sequence[int]) -> GlobalView:
+        """The part at ``start`` of extent ``shape``, in elements. ScheduleError on another rank."""
         _rank(self.decl.name, len(self.decl.shape), len(start), len(shape))
         return GlobalView(
             self.decl.name, tuple(as_expr(s) for s in start), tuple(int(n) for n in shape)
@@ -63,6 +68,8 @@ class GlobalHandle:
 
 
 class TensorMapHandle:
+    """A TMA descriptor; ``box(start)`` is the box that a copy moves."""
+
     def __init__(self, decl: TensorMap, tensor: GlobalTensor) -> None:
         self.decl, self.tensor = decl, tensor
 

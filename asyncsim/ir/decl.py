@@ -21,6 +21,11 @@ class Swizzle(Enum):
 
 
 class OobFill(Enum):
+    """What a TMA load writes for elements outside the tensor (cuTensorMapEncodeTiled, oobFill).
+
+    ZERO: zeros. NAN: not a number, floating-point types alone.
+    """
+
     ZERO = "zero"
     NAN = "nan"
 
@@ -159,6 +164,8 @@ class Work:
 
 
 class AccessMode(Enum):
+    """What a compute definition does with an operand: READ, WRITE (all of it), READ_WRITE."""
+
     READ = "read"
     WRITE = "write"
     READ_WRITE = "read_write"
@@ -166,7 +173,11 @@ class AccessMode(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputeOperand:
-    """A typed operand of a compute definition: a fragment or a shared-memory view."""
+    """An operand of a compute definition.
+
+    ``kind``: "fragment" (registers of each lane), "smem" (a view of a shared tile) or "int".
+    ``mode`` says what is done with the first two.
+    """
 
     name: str
     kind: str  # "fragment" | "smem" | "int"

@@ -36,10 +36,12 @@ class Schedule:
 
     @property
     def threads(self) -> int:
+        """Threads of a CTA."""
         return 32 * self.warps
 
     @property
     def ctas(self) -> int:
+        """CTAs of the grid."""
         x, y, z = self.grid
         return x * y * z
 
@@ -49,18 +51,23 @@ class Schedule:
         return decl
 
     def tensor(self, name: str) -> GlobalTensor:
+        """A tensor in global memory, by name."""
         return self._get(name, GlobalTensor)
 
     def tensor_map(self, name: str) -> TensorMap:
+        """A TMA descriptor, by name."""
         return self._get(name, TensorMap)
 
     def tile(self, name: str) -> SmemTile:
+        """A shared tile, by name."""
         return self._get(name, SmemTile)
 
     def mbarrier(self, name: str) -> Mbarrier:
+        """An array of mbarriers, by name."""
         return self._get(name, Mbarrier)
 
     def fragment(self, name: str) -> Fragment:
+        """Registers, by name."""
         return self._get(name, Fragment)
 
     def of_kind(self, kind: type[D]) -> tuple[D, ...]:

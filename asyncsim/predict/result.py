@@ -32,6 +32,7 @@ class CheckResult:
     stats: dict[str, int] = field(default_factory=dict)
 
     def has(self, rule: Rule) -> bool:
+        """Whether one of the findings names this rule."""
         return any(f.rule is rule for f in self.findings)
 
     def under(self, *, strict: bool) -> Verdict:

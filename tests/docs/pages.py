@@ -3,15 +3,19 @@
 Blocks marked ``python`` run in order, in one namespace a page. Blocks marked ``console`` hold
 ``$ asyncsim ...`` lines and what they print (stderr too; ``[exit code N]`` when it is not 0).
 ``console numbers`` is the same with numbers free to differ: predictions move when machine files do.
+``python NAME`` is a block that is also the file NAME.py, ``diff NAME`` changes that file; on such a
+page commands run in a folder that holds its files as they are there.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
+import linecache
 import os
 import re
 import shlex
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,23 +73,52 @@ def run_python(block: Block, namespace: dict[str, object]) -> None:
     exec(compile(source, str(block.page), "exec"), namespace)
 
 
+def files_before(block: Block) -> dict[str, str]:
+    """The files of a page, by name, as the blocks above this one leave them."""
+    found: dict[str, str] = {}
+    steps = [b for kind in ("python", "diff") for b in blocks(block.page, kind) if b.mark]
+    for step in sorted(steps, key=lambda b: b.line):
+        name = f"{step.mark}.py"
+        if step.line < block.line and step.language == "python":
+            found[name] = "\n".join(step.lines) + "\n"
+        elif step.line < block.line:
+            found[name] = _changed(found[name], step)
+    return found
+
+
+def _changed(text: str, diff: Block) -> str:
+    old, new = (
+        "".join(f"{line[1:]}\n" for line in diff.lines if line[:1] in signs)
+        for signs in ((" ", "-"), (" ", "+"))
+    )
+    assert text.count(old) == 1, (
+        f"{diff.name}: what it changes stands there {text.count(old)} times"
+    )
+    return text.replace(old, new)
+
+
 def run_console(block: Block) -> list[str]:
     """The block as it ought to be: its commands, each followed by what it prints now."""
-    out: list[str] = []
-    for line in block.lines:
-        if line.startswith("$ "):
-            out += [line, *run_command(line[2:])]
+    files = files_before(block)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, text in files.items():
+            Path(folder, name).write_text(text, encoding="utf-8")
+        out: list[str] = []
+        for line in block.lines:
+            if line.startswith("$ "):
+                out += [line, *run_command(line[2:], Path(folder) if files else ROOT)]
     return out
 
 
-def run_command(command: str) -> list[str]:
-    """The lines that an ``asyncsim`` command prints in the repository, without a GPU."""
+def run_command(command: str, folder: Path = ROOT) -> list[str]:
+    """The lines that an ``asyncsim`` command prints in a folder, without a GPU."""
     words = shlex.split(command)
     assert words[0] == "asyncsim", f"only asyncsim commands can be run: {command}"
     text = io.StringIO()
+    linecache.clearcache()  # files of the same name change from block to block
     with (
         mock.patch("asyncsim.hw.probe.what_is_missing", return_value=NO_GPU),
-        contextlib.chdir(ROOT),
+        contextlib.chdir(folder),
         contextlib.redirect_stdout(text),
         contextlib.redirect_stderr(text),
     ):

@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from asyncsim.catalog import builtin_scenarios
-from tests.docs.pages import ROOT, blocks, comparable, pages, run_console, run_python
+from tests.docs.pages import (
+    ROOT,
+    blocks,
+    comparable,
+    files_before,
+    pages,
+    run_console,
+    run_python,
+)
 
 CONSOLE = [block for page in pages() for block in blocks(page, "console")]
 
@@ -42,3 +50,39 @@ def test_every_scenario_has_its_section() -> None:
     text = (ROOT / "docs" / "scenarios.md").read_text(encoding="utf-8")
     sections = re.findall(r"^## `(\w+)`$", text, re.MULTILINE)
     assert sorted(sections) == [s.name for s in builtin_scenarios()]
+
+
+FILES = """
+```python mine
+a = 1
+b = 2
+```
+
+```console
+$ asyncsim list mine.py
+```
+
+```diff mine
+ a = 1
+-b = 2
++b = 3
+```
+
+```console
+$ asyncsim list mine.py
+```
+"""
+
+
+def test_files_of_a_page_change_from_block_to_block(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tests.docs.pages.ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(FILES)
+    first, second = blocks(page, "console")
+    assert files_before(first) == {"mine.py": "a = 1\nb = 2\n"}
+    assert files_before(second) == {"mine.py": "a = 1\nb = 3\n"}
+    page.write_text(FILES.replace("-b = 2", "-b = 4"))
+    with pytest.raises(AssertionError, match="what it changes stands there 0 times"):
+        files_before(list(blocks(page, "console"))[1])
