@@ -92,8 +92,7 @@ def _statistics(c: Comparison) -> str:
     lines = [table(head, cells, "lrrrrrrr")]
     tau = f"tau-b {c.tau_b:.3f}" if c.overall.n > 1 else "tau-b needs two rows"
     lines.append(
-        f"{tau}; top-1 regret {c.top1_regret_pct:.1f} %; "
-        f"{c.unpredicted} rows without a prediction"
+        f"{tau}; top-1 regret {c.top1_regret_pct:.1f} %; {c.unpredicted} rows without a prediction"
     )
     for problem, regret in sorted(c.regrets.items(), key=lambda item: -item[1])[:MAX_REGRETS]:
         if regret > 0:
