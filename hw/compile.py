@@ -83,15 +83,17 @@ def compile_rendered(rendered: Rendered, *, allow_advisories: bool = False) -> C
     key = "\0".join([rendered.source, rendered.arch, *_OPTIONS, version])
     name = f"{rendered.kernel_name}-{hashlib.sha256(key.encode()).hexdigest()[:24]}"
     path, facts = cache_folder() / f"{name}.cubin", cache_folder() / f"{name}.json"
-    cached = path.exists() and facts.exists()
-    if cached:
-        stored = json.loads(facts.read_text(encoding="utf-8"))
-        stored["advisories"] = tuple(stored["advisories"])
-        resources = Resources(**stored)
-    else:
-        code, resources = compile_anew(rendered)
-        _write_whole(path, code)
-        _write_whole(facts, json.dumps(asdict(resources)).encode())
+    # NVRTC compiles one program at a time, and says nothing of one that it has just compiled: the
+    # look-up is part of the turn, so that equal programs of several threads are compiled once.
+    with _ONE_AT_A_TIME:
+        cached = path.exists() and facts.exists()
+        if not cached:
+            code, fresh = compile_anew(rendered)
+            _write_whole(path, code)
+            _write_whole(facts, json.dumps(asdict(fresh)).encode())
+    stored = json.loads(facts.read_text(encoding="utf-8"))
+    stored["advisories"] = tuple(stored["advisories"])
+    resources = Resources(**stored)
     _refuse(rendered, resources, allow_advisories)
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
     return Compiled(
@@ -163,8 +165,7 @@ def _nvrtc(rendered: Rendered) -> tuple[bytes, str]:
     log = io.StringIO()
     options = ProgramOptions(arch=rendered.arch, std="c++17", ptxas_options=["-v"])
     try:
-        with _ONE_AT_A_TIME:
-            code = Program(rendered.source, "c++", options).compile("cubin", logs=log)
+        code = Program(rendered.source, "c++", options).compile("cubin", logs=log)
     except Exception as error:  # NVRTCError; the compiler's text is in the message
         raise CompileError(
             f"{rendered.kernel_name} for {rendered.arch}: {_first_error(error, rendered.source)}"

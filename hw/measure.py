@@ -252,7 +252,7 @@ def _line(row: Row) -> str:
     if "error" in row:
         return f"{row['scenario']} {row['params']} FAILED {row['error']}"
     p = row["params"]
-    flops = 2e-6 * p["m"] * p["n"] * p["k"] / row["time_us"] if "m" in p else 0.0
+    flops = 2e-6 * p["m"] * p["n"] * p["k"] / row["time_us"] if "k" in p else 0.0
     spread = (row["cycles_p90"] - row["cycles_p10"]) / row["cycles"] * 100
     shown = " ".join(f"{n}={v}" for n, v in p.items())
     return (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Work
-from asyncsim.catalog import builtin_scenarios
+from asyncsim.catalog import builtin_scenarios, find_scenario
 from asyncsim.hw.compile import (
     CompileError,
     compile_rendered,
@@ -241,3 +242,15 @@ ptxas info    : Used 40 registers, used 1 barriers, 16 bytes cumulative stack si
     r = parse_log(log)
     assert (r.registers, r.stack_bytes, r.spill_store_bytes, r.spill_load_bytes) == (40, 16, 12, 8)
     assert r.advisories == ("C7511",)
+
+
+def test_equal_programs_of_several_threads_are_compiled_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ASYNCSIM_CACHE", str(tmp_path))
+    schedules = [find_scenario("sync_copy").build({"tiles": n}) for n in (64, 65, 66, 67)]
+    with ThreadPoolExecutor(4) as threads:
+        compiled = list(threads.map(compile_schedule, schedules))
+    assert sorted(c.cached for c in compiled) == [False, True, True, True]
+    assert len({c.resources.registers for c in compiled}) == 1
+    assert compiled[0].resources.registers > 0
