@@ -216,6 +216,7 @@ class L2:
     shared_sm_bytes_per_cycle: BytesPerCycle  # each SM, all SMs reading the same lines
     capacity_bytes: Bytes
     latency_cycles: Cycles  # a plain load
+    spread_cycles: Cycles  # 10th to 90th percentile of landings of one box, all SMs loading
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ class TimedMbarrier(MbarrierState):
         "done",
         "done_cause",
         "extra",
+        "landed",
         "name",
         "on_complete",
         "stamp",
@@ -40,6 +41,7 @@ class TimedMbarrier(MbarrierState):
         super().__init__()
         self.cta, self.name, self.extra, self.on_complete = cta, name, extra, on_complete
         self.stamp = self.done = 0
+        self.landed = False  # copies count in its phases
         self.cause: Cause | None = None
         self.done_cause: Cause | None = None
         self.waiters: list[Agent] = []
@@ -64,6 +66,7 @@ class TimedMbarrier(MbarrierState):
             self.completed()
 
     def land_at(self, stamp: int, amount: int, cause: Cause) -> None:
+        self.landed = True
         self.count_in(stamp, cause)
         if self.complete_tx(amount):
             self.completed()

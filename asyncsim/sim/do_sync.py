@@ -121,6 +121,11 @@ def pass_time(a: Agent, s: Step, b: TimedMbarrier) -> int:
 
 def _pass(a: Agent, s: Step, b: TimedMbarrier) -> None:
     time = pass_time(a, s, b)
+    if b.landed and a.warps.first == a.warps.first_of_role:
+        # Products that are still in flight cover a wait.
+        group = a.warpgroup
+        covered = group.in_flight(a.slot) if group is not None else 0
+        a.cta.pace(a).waited(a.t + covered - b.done, max(time, a.t))
     if time > a.t:
         assert b.done_cause is not None
         a.enabled(s, time, b.done_cause)

@@ -80,6 +80,7 @@ def wait(a: Agent, s: Step) -> bool:
             a.enabled(s, time, cause)
     if a.rec is not None:
         a.rec.group_waited(a, s, "wgmma", group.known(a.slot))
+    group.covered(a.slot, s.value)
     group.waited[a.slot] = max(group.waited[a.slot], covered)
     group.retire()
     return True

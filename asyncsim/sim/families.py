@@ -79,7 +79,7 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
             def build_wait(values: tuple[int, ...]) -> Step:
                 step = b.step(do_sync.wait, numbers.ticks("mbarrier.try_wait"))
                 step.barrier, step.value = index(values), bit(values)
-                step.polls = op.scope is Scope.ELECTED
+                step.polls = op.scope is Scope.ELECTED and op.id not in b.model.alone
                 return step
 
             return b.table(lambda v: (index(v), bit(v)), build_wait)

@@ -17,13 +17,14 @@ from asyncsim.sim.do_compute import PIPES, partition_counts
 from asyncsim.sim.engine import Clock
 from asyncsim.sim.memory import Box, Latency, Line, Memory
 from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.pace import Pace
 from asyncsim.sim.path import LAUNCH, LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, Cause, after
 from asyncsim.sim.placement import Placement
 from asyncsim.sim.role import Agent
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.sharing import Share, Sharing, block_of
 from asyncsim.sim.steps import StepBinder
-from asyncsim.sim.turns import turn_costs
+from asyncsim.sim.turns import left_alone, turn_costs
 from asyncsim.sim.warpgroup import Warpgroup
 from asyncsim.sim.warps import WarpClass, warp_classes
 from asyncsim.stream import Program
@@ -54,10 +55,11 @@ class Model:
         self.classes = warp_classes(schedule, merge=merge)
         self.in_warpgroup = [uses_warpgroup(schedule, c) for c in self.classes]
         self.memory = Memory(n, placement, clock_mhz)
-        least = n.rate("l2.gpc") / n.rate("l2.shared_gpc")
-        self.sharing = Sharing(schedule, placement, machine.l2.capacity_bytes, least, warm=warm)
+        again = n.rate("l2.gpc") / n.rate("l2.shared_gpc")
+        self.sharing = Sharing(schedule, placement, machine.l2.capacity_bytes, again, warm=warm)
         kinds = {type(op) for op in schedule.ops()}
         self.handover = self.poll = 0
+        self.spread = 0
         if ops.MbarrierInit in kinds:
             self.handover = _wake(n, 1)
             self.poll = n.ticks("mbarrier.poll")
@@ -65,6 +67,7 @@ class Model:
         self.descriptor = 0
         if ops.TmaLoad in kinds:
             self.tma_latency = _latency(n, "tma")
+            self.spread = n.ticks("l2.spread")
             self.descriptor = n.ticks("tma.descriptor_first_use")
         if ops.CpAsync in kinds:
             self.cp_latency = _latency(n, "cp_async")
@@ -77,10 +80,11 @@ class Model:
         self.prologue, self.ending = n.ticks("launch.prologue"), n.ticks("launch.end")
         self.barriers = _barrier_indices(schedule)
         self.extras = self._wake_extras(n)
-        turns = turn_costs(schedule)
+        turns, exited = turn_costs(schedule), left_alone(schedule)
         contended = self._compute_shared()
         self.binders = [
-            StepBinder(schedule, c, n, self.barriers, turns, contended) for c in self.classes
+            StepBinder(schedule, c, n, self.barriers, turns, contended, exited)
+            for c in self.classes
         ]
         self.stalls: list[dict[int, list[int]]] = [{} for _ in self.classes]
         self.clock_mhz = clock_mhz
@@ -158,13 +162,17 @@ class SmState:
         self.starts: deque[tuple[int, Cause]] = deque(maxlen=model.queue_depth)
         self.port = Fifo(PORT, n.fill())
         self.tensor = Pipe(TENSOR)
-        self.tensor_shared = False
+        self.warpgroups = 1  # that share the tensor core
         self.operand_bytes = self.operand_ticks = 0
         self.smem = Fifo(SMEM, n.rate("smem.port"))
         self.lsu, self.store = Pipe(LSU), Pipe(STORE)
         self.pipes = [[Pipe(PIPE) for _ in PIPES] for _ in range(4)]
         self.maps: dict[str, int] = {}
         self.rec: Recorder | None = None
+
+    @property
+    def tensor_shared(self) -> bool:
+        return self.warpgroups > 1
 
     def accept(self, now: int, cause: Cause) -> tuple[int, Cause]:
         """When the engine's queue takes one more copy."""
@@ -213,6 +221,7 @@ class Cta:
         ]
         self._named: dict[int, TimedNamedBarrier] = {}
         self.touched: set[Box] = set()
+        self.paces: dict[int, Pace] = {}
         self._shares: dict[int, Share] = {}
         self.agents: list[Agent] = []
         groups: dict[tuple[str, int], list[Agent]] = {}
@@ -236,6 +245,17 @@ class Cta:
         if share is None:
             share = self._shares[op_id] = self.sm.model.sharing.of(self.number, op_id)
         return share
+
+    def pace(self, a: Agent) -> Pace:
+        """What the waits of an agent say."""
+        pace = self.paces.get(a.index)
+        if pace is None:
+            pace = self.paces[a.index] = Pace(self.sm.model.spread)
+        return pace
+
+    def apart(self, time: int) -> bool:
+        """Whether this CTA's SM is not in step with its neighbours."""
+        return any(p.apart(time) for p in list(self.paces.values()))
 
     def named_barrier(self, number: int) -> TimedNamedBarrier:
         barrier = self._named.get(number)

@@ -79,6 +79,7 @@ class Memory:
         self.store = part_of(DRAM_WRITE, "gst.device", self._share)
         self.partial_store = part_of(DRAM_WRITE, "gst.partial_device", self._share)
         self._ports: dict[int, Fifo] = {}
+        self._deliveries: dict[int, Fifo] = {}  # behind the ports: lines that are merged count here
         whole = simulated == placement.active_sms
         for sm in sms:
             group = sm.gpc if whole else -sm.gpc_active
@@ -86,6 +87,7 @@ class Memory:
                 members = sum((s.gpc if whole else -s.gpc_active) == group for s in sms)
                 part = Fraction(members, sm.gpc_active)
                 self._ports[group] = part_of(GPC, "l2.gpc", part)
+                self._deliveries[group] = part_of(GPC, "l2.shared_gpc", part)
         self._group = {s.index: s.gpc if whole else -s.gpc_active for s in sms}
         self._contents: OrderedDict[Box, tuple[int, Cause, int]] = OrderedDict()
         self._held = 0
@@ -120,10 +122,10 @@ class Memory:
         if missed:
             size = amount * share.dram[0] // share.dram[1]
             at, end, started, link = self.dram.serve(at, size, started)
-        for server, size in (
-            (gpc, amount * share.gpc[0] // share.gpc[1]),
-            (sm.port, port_bytes),
-        ):
+        ways = [(gpc, self._carried(cta, time, amount, share)), (sm.port, port_bytes)]
+        if share.apart[0]:
+            ways.insert(1, (self._deliveries[self._group[sm.index]], amount))
+        for server, size in ways:
             at, finished, started, why = server.serve(at, size, started)
             if finished >= end:
                 end, link = finished, why
@@ -144,8 +146,17 @@ class Memory:
             return ready[0], ready[1]
         why = (landing, label, end, link)
         if missed and box is not None:
-            self._remember(box, landing, why, amount * share.dram[0] // share.dram[1])
+            self._remember(box, landing, why, charged * share.copies)
         return landing, why
+
+    def _carried(self, cta: Cta, time: int, amount: int, share: Share) -> int:
+        """Bytes of a load that the GPC port carries: SMs that are apart fetch lines again."""
+        part, whole = share.gpc
+        size = amount * part // whole
+        again, of = share.apart
+        if again and cta.apart(time):
+            size += amount * again // of
+        return size
 
     def _look_up(
         self, cta: Cta, time: int, amount: int, box: Box | None, share: Share
@@ -193,6 +204,7 @@ class Memory:
         stores = (self.dram_write, self.store, self.partial_store)
         return {
             DRAM: self.dram.busy_ticks / total,
-            GPC: max(p.busy_ticks for p in self._ports.values()) / total,
+            GPC: max(p.busy_ticks for p in (*self._ports.values(), *self._deliveries.values()))
+            / total,
             DRAM_WRITE: sum(s.busy_ticks for s in stores) / total,
         }

@@ -26,15 +26,23 @@ Key = tuple[object, ...]
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A load of one CTA: fractions (numerator, denominator) of its bytes, and whether it misses."""
+    """A load of one CTA: fractions (numerator, denominator) of its bytes, and whether it misses.
+
+    gpc: the part that a GPC port carries while the SMs are in step; apart: what comes on top when
+    they have come apart, because lines are fetched again; copies: partitions of L2 that hold it.
+    """
 
     miss: bool
     dram: tuple[int, int]
     gpc: tuple[int, int]
+    apart: tuple[int, int]
+    copies: int = 1
 
 
-PRIVATE_MISS = Share(True, (1, 1), (1, 1))
-PRIVATE_HIT = Share(False, (1, 1), (1, 1))
+PRIVATE_MISS = Share(True, (1, 1), (1, 1), (0, 1))
+PRIVATE_HIT = Share(False, (1, 1), (1, 1), (0, 1))
+LINE_BYTES = 128  # rows below it are not merged
+PARTITIONS = 2  # of L2: lines that GPCs of both read are in both (NVIDIA A100 whitepaper)
 
 
 class Sharing:
@@ -45,13 +53,14 @@ class Sharing:
         schedule: Schedule,
         placement: Placement,
         capacity_bytes: int,
-        least_merged: Fraction,
+        again: Fraction,
         *,
         warm: bool,
     ) -> None:
-        self._least = least_merged  # part of its bytes that a GPC port carries at the least
+        self._again = again  # part of the repeated lines that SMs fetch again when not in step
         self._schedule, self._placement, self._capacity = schedule, placement, capacity_bytes
         self._first = _first_touches(schedule)
+        self._row_bytes = _row_bytes(schedule)
         self._waves: list[dict[int, _Wave]] = []
         self._seen: dict[Key, int] = {}  # first box of a load -> bytes fetched before, in all
         self._fetched = 0
@@ -78,8 +87,10 @@ class Sharing:
                 keys.setdefault(op_id, {})[cta] = key
         for op_id, by_cta in keys.items():
             known = {k: self._recent(k) for k in set(by_cta.values())}
-            waves[op_id] = _Wave(self._placement, by_cta, known, self._least)
-            fetched += sum(key[-1] for key in known)  # type: ignore[misc]
+            merges = self._row_bytes[op_id] >= LINE_BYTES
+            waves[op_id] = _Wave(self._placement, by_cta, known, self._again, merges=merges)
+            wave = waves[op_id]
+            fetched += sum(key[-1] * wave.copies(key) for key in known)  # type: ignore[operator, misc]
         for by_cta in keys.values():
             for key in by_cta.values():
                 self._seen[key] = self._fetched
@@ -100,26 +111,39 @@ class _Wave:
         placement: Placement,
         by_cta: dict[int, Key],
         known: dict[Key, bool],
-        least: Fraction,
+        again: Fraction,
+        *,
+        merges: bool,
     ) -> None:
         self._by_cta, self._known = by_cta, known
         self._count = Counter(by_cta.values())
         active = placement.active_sms
-        self._least = least
+        self._again = again
         # CTAs of one round of launches run in step; a second CTA of an SM is half a turn off.
         self._gpc = {cta: (cta // active, placement.gpc_of[cta % active]) for cta in by_cta}
+        readers = {(placement.gpc_of[c % active], k) for c, k in by_cta.items()}
+        self._readers = Counter(k for _, k in readers)
         members = Counter(self._gpc.values())
         distinct = Counter(g for g, _ in {(self._gpc[c], k) for c, k in by_cta.items()})
-        self._merged = {g: Fraction(distinct[g], members[g]) for g in members}
+        self._distinct = {
+            g: Fraction(distinct[g] if merges else members[g], members[g]) for g in members
+        }
+
+    def copies(self, key: Key) -> int:
+        """Partitions of L2 that hold the box: both if several GPCs read it."""
+        return PARTITIONS if self._readers[key] > 1 else 1
 
     def share(self, cta: int) -> Share:
         key = self._by_cta.get(cta)
         if key is None:
             return PRIVATE_MISS
+        distinct = self._distinct[self._gpc[cta]]
         return Share(
             miss=not self._known[key],
             dram=(1, self._count[key]),
-            gpc=max(self._merged[self._gpc[cta]], self._least).as_integer_ratio(),
+            gpc=distinct.as_integer_ratio(),
+            apart=(self._again * (1 - distinct)).as_integer_ratio(),
+            copies=self.copies(key),
         )
 
 
@@ -136,6 +160,17 @@ def _views(schedule: Schedule) -> dict[int, GlobalView]:
         for op in schedule.ops()
         if isinstance(op, ops.TmaLoad | ops.CpAsync | ops.LdGlobal)
     }
+
+
+def _row_bytes(schedule: Schedule) -> dict[int, int]:
+    """The innermost extent of every load by op id; a warp's copies and loads lie side by side."""
+    rows: dict[int, int] = {}
+    for op in schedule.ops():
+        if isinstance(op, ops.TmaLoad):
+            rows[op.id] = op.src.shape[-1] * schedule.tensor(op.src.tensor).dtype.bytes
+        elif isinstance(op, ops.CpAsync | ops.LdGlobal):
+            rows[op.id] = LINE_BYTES
+    return rows
 
 
 def _bytes(schedule: Schedule, *, reads: bool) -> int:

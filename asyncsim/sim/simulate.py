@@ -122,7 +122,7 @@ def _start(model: Model, placement: Placement, options: Options) -> None:
     first: list[tuple[SmState, int, list[int]]] = []
     for i, place_ in enumerate(placement.sms):
         sm = SmState(model, place_.index, i * keys)
-        sm.tensor_shared = len(groups) * placement.ctas_per_sm > 1
+        sm.warpgroups = max(1, len(groups) * placement.ctas_per_sm)
         own = [n for n in placement.queue if n % placement.active_sms == sm.index]
         mine = own[: placement.ctas_per_sm]
         left.difference_update(mine)

@@ -147,7 +147,9 @@ class StepBinder:
         barriers: dict[str, tuple[int, int]],
         turns: dict[int, tuple[str, ...]],
         contended: bool,
+        alone: frozenset[int],
     ) -> None:
+        self.alone = alone  # ops of an elected lane whose warp's other lanes have exited
         self.schedule, self.warps, self.numbers = schedule, warps, numbers
         self.barriers = barriers
         self.contended = contended  # several warps of the SM compute on one sub-partition

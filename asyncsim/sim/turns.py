@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import OpBase
-from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Specialize, Stmt, When
 
 Keys = dict[int, tuple[str, ...]]
@@ -23,6 +23,22 @@ def turn_costs(schedule: Schedule) -> Keys:
     found: dict[int, list[str]] = {}
     _walk(schedule.body, elected=False, found=found)
     return {op: tuple(keys) for op, keys in found.items()}
+
+
+def left_alone(schedule: Schedule) -> frozenset[int]:
+    """Ops of an elected lane whose warp has nothing else to do: its other lanes have exited.
+
+    Compilers end them before the branch, so the warp is not diverged and its waits sleep.
+    """
+    last = schedule.body[-1] if schedule.body else None
+    roles = [r.body for r in last.roles] if isinstance(last, Specialize) else [schedule.body]
+    return frozenset(
+        op.id
+        for end in roles
+        if end and isinstance(end[-1], Elect)
+        for op in statements(end[-1].body)
+        if isinstance(op, OpBase)
+    )
 
 
 def _walk(body: tuple[Stmt, ...], *, elected: bool, found: dict[int, list[str]]) -> None:

@@ -44,6 +44,7 @@ class Warpgroup:
         "_pending",
         "_retired",
         "_slots",
+        "_work",
         "closed",
         "commits",
         "cta",
@@ -70,9 +71,26 @@ class Warpgroup:
         self._commits: deque[tuple[int, int, Cause]] = deque()  # (instructions before, ...)
         self._groups: deque[tuple[int, Cause]] = deque()  # done, of groups _retired .. closed-1
         self._retired = 0
+        # Of each slot: tensor-core ticks since its last commit, and of its groups in flight.
+        self._work: list[deque[int]] = [deque([0]) for _ in range(slots)]
+
+    def in_flight(self, slot: int) -> int:
+        """Ticks of the tensor core for what a slot has issued and not waited for, with the share
+        of the other warpgroups of the SM: they take turns."""
+        return sum(self._work[slot]) * self.cta.sm.warpgroups
+
+    def covered(self, slot: int, left: int) -> None:
+        """A slot has waited until at most ``left`` groups are in flight."""
+        work = self._work[slot]
+        while len(work) > left + 1:
+            work.popleft()
 
     def issue(self, a: Agent, step: Step | None) -> None:
         """A slot executes its next collective instruction at its local time."""
+        if step is None:
+            self._work[a.slot].append(0)
+        else:
+            self._work[a.slot][-1] += step.work[0]
         if self._slots == 1:
             self._hand_over(a.t, a.cause(), step)
             return

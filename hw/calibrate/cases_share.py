@@ -2,7 +2,7 @@
 
 __all__ = ["share_cases"]
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -120,7 +120,7 @@ def _pairs_reduce(total: int, ctas: int) -> Reduce:
     def reduce(words: Words, context: Context) -> Samples:
         rows = words[: 4 * ctas].reshape(ctas, 4)
         gpc = _gpc_of(context)
-        rates: dict[int, float] = Counter()
+        rates: defaultdict[int, float] = defaultdict(float)
         for cycles, sm in zip(rows[:, 0], rows[:, 3], strict=True):
             rates[int(sm)] += total / float(cycles)
         samples = {

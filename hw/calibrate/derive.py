@@ -87,6 +87,16 @@ def landing(rows: Rows, level: str, sizes: tuple[int, ...]) -> float:
     )
 
 
+def first_use(rows: Rows) -> float:
+    """The first landing of a launch that prefetches the map against one later, which is timed
+    from the return of its issue."""
+    later = issue("elect")(rows) + issue("arrive_expect_tx")(rows)
+    later += issue("tensor_load_elected", 3, 7)(rows)
+    where: dict[str, int | str] = {"ctas": 1, "level": "l2", "prefetch": 1}
+    first = rows.median("first_ring", "first", **where)
+    return first - rows.median("first_ring", "again", **where) - later
+
+
 def _mean(rows: Rows, bench: str, metric: str, **params: int | str) -> float:
     """Mean of a skewed distribution, from its percentiles: chained waits add up means."""
     row = rows.row(bench, metric, **params)
@@ -189,14 +199,13 @@ def wgmma_queue(rows: Rows) -> float:
 
 
 def wgmma_code(rows: Rows) -> float:
-    """A drained turn beside its group, a wait and an arrive; the clock bound is taken off."""
+    """A drained turn, with waits as rendered kernels write them, beside its ops."""
     turn = median(
-        rows.median("wgmma_turn", n=n, per_group=4, wait=0, warpgroups=1)
+        rows.median("wgmma_turn", n=n, per_group=4, wait=0, warpgroups=1, tight=1)
         - 4 * rows.median("wgmma_stream", n=n, rs=0, per_group=4, wait=0, warpgroups=1)
         for n in (64, 128, 256)
     )
-    clock_bound = consumer_turn(rows, 0) - consumer_turn(rows, rows.counted)
-    return turn - issue("try_wait_branched")(rows) - issue("arrive")(rows) - clock_bound
+    return turn - wait_cost(rows) - issue("arrive")(rows)
 
 
 # loop turns

@@ -71,6 +71,7 @@ RULES: dict[str, Rule] = {
         lambda r: r.half_spread("tma_landing", "other_warp", level="dram", bytes=4096),
     ),
     "tma.landing_dram": Rule("cycles", "tma_landing", d.landing_dram),
+    "tma.descriptor_first_use": Rule("cycles", "first_ring", d.first_use, lambda r: 60.0),
     "tma.store_issue": Rule("cycles", "tma_store", lambda r: d.store_each(r, "issue", KB)),
     "tma.store_latency": Rule("cycles", "tma_store", d.store_latency),
     "tma.commit": _issue_rule("bulk_commit"),
@@ -159,6 +160,11 @@ RULES: dict[str, Rule] = {
     "l2.shared_sm": Rule(
         "bytes_per_cycle", "stream", lambda r: d.stream(r, "sm", data="l2_shared", ctas=132)
     ),
+    "l2.spread": Rule(
+        "cycles",
+        "first_ring",
+        lambda r: 2 * r.half_spread("first_ring", "again", ctas=132, level="l2", prefetch=1),
+    ),
     "dram.read": Rule("bytes_per_cycle", "stream", d.dram_device, lambda r: 60.0),
     "dram.latency": Rule(
         "cycles",
@@ -197,9 +203,7 @@ RULES: dict[str, Rule] = {
     "code.producer_elected": Rule("cycles", "producer_turn", d.producer_code("elected_parked")),
     "code.producer_all_lanes": Rule("cycles", "producer_turn", d.producer_code("all_lanes")),
     "code.consumer": Rule("cycles", "consumer_turn", d.consumer_code),
-    "code.wgmma_consumer": Rule(
-        "cycles", "wgmma_turn and consumer_turn", d.wgmma_code, lambda r: 12.0
-    ),
+    "code.wgmma_consumer": Rule("cycles", "wgmma_turn", d.wgmma_code, lambda r: 12.0),
     "code.cp_async": Rule("cycles", "cp_async_turn", d.cp_code, lambda r: 7.0),
     "clock.boost": Rule("mhz", "clock_idle", lambda r: r.median("clock_idle", "mhz")),
     "clock.tensor_burst": Rule("mhz", "clock_tensor", d.tensor_mhz(slice(0, 4))),

@@ -133,4 +133,4 @@ def test_predict_gives_verdict_and_origins() -> None:
     assert run.origins["published"]["wgmma"] == 1
     assert run.origins["assumed"]["wgmma"] == 8
     assert run.origins["assumed"]["clock"] == 1
-    assert run.clock_mhz == 1769
+    assert run.clock_mhz == 1772

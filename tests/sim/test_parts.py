@@ -11,11 +11,12 @@ from asyncsim.ir import op as ops
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
+from asyncsim.sim.pace import Pace
 from asyncsim.sim.path import after, walk
 from asyncsim.sim.placement import place
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.sharing import Sharing
-from asyncsim.sim.turns import turn_costs
+from asyncsim.sim.turns import left_alone, turn_costs
 from asyncsim.sim.warps import warp_classes
 from tests.sim.schedules import H200
 
@@ -120,13 +121,38 @@ def test_ctas_of_a_row_share_their_boxes() -> None:
     sharing = Sharing(schedule, placement, 54_000_000, FLOOR, warm=False)
     a, b = loads(schedule)
     assert sharing.of(0, a).gpc == (1, 1)
-    assert sharing.of(0, b).gpc == FLOOR.as_integer_ratio()
+    assert sharing.of(0, a).apart == (0, 1)
+    # In step the GPC fetches B once; apart, a part of the other 15 sixteenths comes again.
+    assert sharing.of(0, b).gpc == (1, 16)
+    assert sharing.of(0, b).apart == (FLOOR * Fraction(15, 16)).as_integer_ratio()
+    # All GPCs read A of column 0, so both partitions of L2 hold it; one GPC reads B of row 0.
+    assert (sharing.of(0, a).copies, sharing.of(0, b).copies) == (2, 1)
     # 132 CTAs run at once: A of column 0 is read by rows 0..8, B of row 0 by 16 CTAs.
     assert sharing.of(0, a).dram == (1, 9)
     assert sharing.of(0, b).dram == (1, 16)
     assert sharing.of(0, a).miss
     assert not sharing.of(140, a).miss  # the second wave finds A in L2
     assert sharing.of(255, b).miss
+
+
+def test_half_lines_are_not_merged() -> None:
+    schedule = ws_gemm.build({"m": 2048, "n": 2048, "k": 256, "block_k": 32})
+    sharing = Sharing(schedule, place(schedule, H200, exact=True), 54_000_000, FLOOR, warm=False)
+    b = loads(schedule)[1]
+    assert (sharing.of(0, b).gpc, sharing.of(0, b).apart) == ((1, 1), (0, 1))
+
+
+def test_pace_comes_apart_on_margins_that_stay_short() -> None:
+    pace = Pace(100)
+    for time, margin in enumerate((-50, -20, 10, 5, 5)):
+        pace.waited(margin, time)
+    pace.waited(100, 9)
+    assert [pace.apart(t) for t in (3, 4, 5, 9, 10)] == [False, False, True, True, False]
+
+
+def test_lanes_that_have_exited_leave_their_elected_lane_alone() -> None:
+    waits = [op.id for op in tma_ring.build({}).ops() if isinstance(op, ops.MbarrierWait)]
+    assert [w in left_alone(tma_ring.build({})) for w in waits] == [False, True]
 
 
 def test_a_box_that_was_pushed_out_misses_again() -> None:

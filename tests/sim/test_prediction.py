@@ -7,6 +7,7 @@ import pytest
 from asyncsim import ScheduleBuilder
 from asyncsim.errors import UsageError
 from asyncsim.predict import Verdict, predict
+from asyncsim.scenario import Twin
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
@@ -173,10 +174,10 @@ def test_undefined_behaviour_has_no_total() -> None:
     assert predict(schedule)[1] is None
 
 
-@pytest.mark.parametrize("twin", [t.name for t in ws_gemm.twins])
-def test_a_schedule_with_findings_is_predicted_with_its_verdict(twin: str) -> None:
-    params = {"m": 128, "n": 128, "k": 512}
-    result, prediction = predict(ws_gemm.build(params, twin=twin))
+@pytest.mark.parametrize("twin", ws_gemm.twins, ids=lambda t: t.name)
+def test_a_schedule_with_findings_is_predicted_with_its_verdict(twin: Twin) -> None:
+    params = {"m": 128, "n": 128, "k": 512, **twin.params}
+    result, prediction = predict(ws_gemm.build(params, twin=twin.name))
     assert result.verdict is Verdict.FINDINGS
     assert prediction is None or prediction.cycles > 0
 
