@@ -163,7 +163,8 @@ def _nvrtc(rendered: Rendered) -> tuple[bytes, str]:
     except ImportError:
         raise EnvironmentError_(_NO_PACKAGES) from None
     log = io.StringIO()
-    options = ProgramOptions(arch=rendered.arch, std="c++17", ptxas_options=["-v"])
+    # Without no_cache NVRTC keeps cubins of its own, and gives them without the log.
+    options = ProgramOptions(arch=rendered.arch, std="c++17", ptxas_options=["-v"], no_cache=True)
     try:
         code = Program(rendered.source, "c++", options).compile("cubin", logs=log)
     except Exception as error:  # NVRTCError; the compiler's text is in the message

@@ -40,3 +40,12 @@ def test_devices_and_driver() -> None:
     assert found.sms == int(first.properties.multiprocessor_count)
     assert found.memory_bytes > 2**30
     assert installed_driver().cuda >= (CUDA_NEEDED, 0)
+
+
+@pytest.mark.hw
+@pytest.mark.skipif(not PACKAGES, reason="needs the hw extra: pip install 'asyncsim[hw]'")
+def test_compiled_twice_it_says_the_same() -> None:
+    """NVRTC has a cache of its own beside a driver; what comes out of it has no log."""
+    rendered = render(probe_schedule("sm_90a"), "sm_90a")
+    first, second = compile_anew(rendered), compile_anew(rendered)
+    assert first == second
