@@ -41,10 +41,13 @@ class Line:
 
     def at(self, amount: int) -> int:
         points = self._points
-        if amount <= points[0][0] or len(points) == 1:
-            return points[0][1]
-        last = next((i for i, (x, _) in enumerate(points) if amount <= x), len(points) - 1)
-        (x0, y0), (x1, y1) = points[last - 1], points[last]
+        x0, y0 = x1, y1 = points[0]
+        if amount <= x0 or len(points) == 1:
+            return y0
+        for x, y in points[1:]:
+            x0, y0, x1, y1 = x1, y1, x, y
+            if amount <= x:
+                break
         return y0 + (y1 - y0) * (amount - x0) // (x1 - x0)
 
 
@@ -67,7 +70,8 @@ class Memory:
         self._share = Fraction(simulated, placement.active_sms)
         self._all_sms = numbers.machine.gpu.sms
         # Each of the other simulated SMs stands for so many others.
-        self._others = Fraction(placement.active_sms - 1, max(1, simulated - 1))
+        others = Fraction(placement.active_sms - 1, max(1, simulated - 1))
+        self._others = others.as_integer_ratio()
         # DRAM runs on its own clock: in SM cycles it is faster when the SMs are slower.
         dram = self._share * Fraction(numbers.machine.clock.boost_mhz) / clock_mhz
 
@@ -191,8 +195,9 @@ class Memory:
             _, of, landed = flight.popleft()
             self._in_flight -= landed
             own[of] -= landed
-        total = (self._in_flight - own[sm]) * self._others + own[sm] + amount
-        return self._round_trip.at(int(total / self._all_sms))
+        num, den = self._others
+        total = (self._in_flight - own[sm]) * num + (own[sm] + amount) * den
+        return self._round_trip.at(total // (den * self._all_sms))
 
     def write(self, time: int, amount: int, cause: Cause) -> tuple[int, Cause]:
         """When a bulk store's bytes have left the SM for L2 and DRAM."""
