@@ -94,8 +94,14 @@ def compare(rows: Iterable[Measurement], predict_cycles: PredictCycles) -> Compa
     """Join measurements with predictions, configuration by configuration."""
     groups: dict[Any, list[Measurement]] = {}
     for m in rows:
-        groups.setdefault(m.key, []).append(m)
+        groups.setdefault(configuration(m), []).append(m)
     return summarise([_joined(group, predict_cycles) for group in groups.values()])
+
+
+def configuration(m: Measurement) -> Any:
+    """The same for rows of one configuration: a parameter newer than a row had its default."""
+    params = {**find_scenario(m.scenario).params, **m.params}
+    return m.scenario, tuple(sorted(params.items())), m.l2
 
 
 def summarise(rows: Sequence[ComparedRow]) -> Comparison:
@@ -124,7 +130,9 @@ def summarise(rows: Sequence[ComparedRow]) -> Comparison:
 
 def _joined(group: list[Measurement], predict_cycles: PredictCycles) -> ComparedRow:
     first = group[0]
-    schedule = find_scenario(first.scenario).build(dict(first.params))
+    scenario = find_scenario(first.scenario)
+    params = {**scenario.params, **first.params}
+    schedule = scenario.build(params)
     medians = [m.cycles for m in group]
     measured = percentile(medians, 50)
     apart = max(medians) - min(medians)
@@ -132,7 +140,7 @@ def _joined(group: list[Measurement], predict_cycles: PredictCycles) -> Compared
     spread = max([apart, *(m.spread for m in group)])
     return ComparedRow(
         scenario=first.scenario,
-        params=dict(first.params),
+        params=params,
         l2=first.l2,
         boards=boards,
         measured=measured,

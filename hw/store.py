@@ -43,11 +43,6 @@ class Measurement:
     provenance: Mapping[str, str]
 
     @property
-    def key(self) -> tuple[str, tuple[tuple[str, int], ...], str]:
-        """What makes it the same configuration on another board."""
-        return self.scenario, tuple(sorted(self.params.items())), self.l2
-
-    @property
     def spread(self) -> float:
         """p90 - p10, in cycles."""
         return self.cycles_p90 - self.cycles_p10

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,14 @@ import pytest
 from asyncsim.catalog import find_scenario
 from asyncsim.errors import UsageError
 from asyncsim.hw.compare import ComparedRow as Row
-from asyncsim.hw.compare import Comparison, compare, comparison_json, summarise, worse_than
+from asyncsim.hw.compare import (
+    Comparison,
+    compare,
+    comparison_json,
+    configuration,
+    summarise,
+    worse_than,
+)
 from asyncsim.hw.configurations import SETS
 from asyncsim.hw.measure import document_text
 from asyncsim.hw.statistics import tau_b, top1_regrets
@@ -86,7 +94,7 @@ def test_what_is_stored() -> None:
     """At least 24 verified configurations, at least 10 of ws_gemm, from at least two boards."""
     rows = load_all()
     assert all(m.verified for m in rows)
-    count = Counter(m.scenario for m in {m.key: m for m in rows}.values())
+    count = Counter(m.scenario for m in {configuration(m): m for m in rows}.values())
     assert count["ws_gemm"] >= 14 and count["cp_async_multistage"] >= 12 and count["tma_ring"] >= 12
     for m in rows:  # every stored row can be built again
         scenario = find_scenario(m.scenario)
@@ -199,6 +207,9 @@ def test_boards_are_joined_by_configuration() -> None:
     assert joined.spread_pct == pytest.approx(100 * 10 / 105)  # the boards differ more
     assert joined.board_spread_pct == pytest.approx(100 * 10 / 105)
     assert joined.ctas == 1
+    newer = replace(measured("c", 105.0), params={**measured("c", 105.0).params, "ffma": 64})
+    (joined,) = compare([measured("a", 100.0), newer], predict_cycles).rows
+    assert joined.boards == 2  # a parameter that the older row lacks had its default
     (alone,) = compare([measured("a", 100.0)], predict_cycles).rows
     assert (alone.boards, alone.board_spread_pct) == (1, None)
 
