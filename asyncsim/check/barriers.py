@@ -1,8 +1,4 @@
-"""mbarriers of the reference execution: generations, their clocks, and conditions A to F.
-
-The field of an mbarrier in a clock holds 0 before its init is known, then 1 plus the number of
-completed phases known. So "C(b, g) is known" reads: the field is at least g + 2.
-"""
+"""mbarriers of the reference execution: generations, their clocks, and conditions A to F."""
 
 from __future__ import annotations
 
@@ -10,64 +6,15 @@ from collections import deque
 from collections.abc import Callable
 
 from asyncsim.check.balance import Counted, Kind, premature
-from asyncsim.check.clock import FIELD_MASK, ClockLayout, Section
+from asyncsim.check.barrier import Barrier
+from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.counting import Arrival, Counting, Wait, wait_key
 from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, Step
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
-from asyncsim.sync import MbarrierState
 from asyncsim.sync.mbarrier import TX_LIMIT
 
-HISTORY = 32  # completed generations whose counted ops are kept, for plus edges
-
-
-class Barrier:
-    """One mbarrier: its state machine and the clocks of its open and last phases."""
-
-    __slots__ = (
-        "comp",
-        "completed_by",
-        "counted",
-        "counted_epochs",
-        "expected",
-        "gather",
-        "history",
-        "init",
-        "key",
-        "landed",
-        "landings",
-        "last_arrivals",
-        "last_landing",
-        "observed",
-        "released",
-        "state",
-        "tx_bytes",
-        "uncounted_expects",
-        "wait_epochs",
-        "waiters",
-        "waits",
-    )
-
-    def __init__(self, key: BarrierKey, comp: int) -> None:
-        self.key, self.comp = key, comp
-        self.state = MbarrierState()
-        self.init: Step | None = None
-        self.gather = 0  # joined clocks of what the open phase has counted
-        self.released = 0  # what the last completed phase makes known
-        self.counted: list[Counted] = []
-        self.counted_epochs = 0
-        self.landings = 0
-        self.uncounted_expects = False  # an expect of the open phase that is not an arrival
-        self.tx_bytes = 0
-        self.wait_epochs = 0  # ends of the waits that observed the last completed phase
-        self.waits: list[tuple[Chain, Step]] = []
-        self.waiters: list[Agent] = []
-        self.history: deque[tuple[int, bool]] = deque(maxlen=HISTORY)
-        self.completed_by: deque[Step] = deque(maxlen=3)  # the op that completed each last phase
-        self.observed = -1  # the latest generation that a wait has observed
-        self.last_landing: tuple[int, Step] | None = None
-        self.last_arrivals: dict[int, int] = {}  # warp: the generation of its last arrival
-        self.expected = self.landed = 0
+WARP = 32
 
 
 class Barriers:
@@ -88,22 +35,83 @@ class Barriers:
         self._layout, self._breach, self._fault, self._wake = layout, breach, fault, wake
         self._chain_phases = chain_phases
         self._control = layout.guards[Section.CONTROL]
+        self._visible = self._control | layout.guards[Section.MEMORY]
         self._control_mask = layout.masks[Section.CONTROL]
         self.by_key: dict[BarrierKey, Barrier] = {}
 
     def init(self, b: Barrier, count: int, step: Step, chains: tuple[Chain, ...]) -> None:
+        ended = b.state.generation
         b.state.init(count)
+        if b.init is not None:  # a new life
+            for chain in chains:
+                if not self._layout.covers(chain.now(step.pos), b.inval_epoch, self._visible):
+                    self._breach(self._make(b, Condition.F, ended - 1, step, b.init))
+            b.base += ended + 1
+            b.begin()
         b.init = step
         for chain in chains:
             chain.now(step.pos)
             chain.clock = self._layout.join(chain.clock, self._known(b, 1))
-            chain.initialised.append(b.comp)
+            chain.initialised[b.comp] = b.base + 1
 
-    def inval(self, b: Barrier) -> None:
+    def inval(self, b: Barrier, step: Step, chains: tuple[Chain, ...]) -> None:
+        """Condition F: nothing on the barrier may come after its inval."""
+        if b.state.initialised:
+            for chain in chains:
+                self._ended(b, chain, step)
+            left = self.leftovers(b)
+            if left is not None:
+                self._breach(left)
         b.state.inval()
+        b.inval_epoch = 0
+        for chain in chains:
+            own = step.pos + 1
+            b.inval_epoch |= own << chain.shift_control | own << chain.shift_memory
+
+    def _ended(self, b: Barrier, chain: Chain, step: Step) -> None:
+        """Every wait's end, every counted op and every landing is before an inval.
+
+        Waits on earlier phases are, by condition C; a landing of the open phase nobody can know.
+        """
+        clock = self._infer(b, chain.now(step.pos), b.state.generation + 1)
+        landed = b.last_landing[0] + 2 if b.last_landing else 0
+        other = b.waits[-1][1] if b.waits else b.counted[-1].step if b.counted else None
+        for waiter_chain, wait in b.waits:
+            epoch = (wait.pos + 1) << waiter_chain.shift_control
+            if not self._layout.covers(clock, epoch, self._control):
+                other = wait
+        if b.waiters and (event := b.waiters[0].current) is not None:
+            blocked = b.waiters[0]
+            other = Step(blocked.warp, blocked.who, blocked.pos, event)
+        ordered = (
+            not b.waiters
+            and self.level(b, clock) > b.state.generation
+            and self.level(b, clock, Section.MEMORY) >= landed
+            and self._layout.covers(clock, b.wait_epochs, self._control)
+            and self._layout.covers(clock, b.counted_epochs, self._control)
+            and self._layout.covers(clock, b.idle_epochs, self._control)
+        )
+        if not ordered:
+            self._breach(self._make(b, Condition.F, b.state.generation - 1, step, other))
 
     def arrive(self, b: Barrier, chain: Chain, step: Step, count: int, tx: int = 0) -> None:
-        """``count`` arrivals by an observer; ``tx`` bytes are announced first, as one op."""
+        """Each lane of an observer arrives ``count`` times; ``tx`` bytes are announced first.
+
+        The lanes arrive one by one: a phase may end between two of them. More arrivals by one
+        instruction than a phase takes are an overflow all the same: no phase can be meant.
+        """
+        fit = b.state.pending // count if b.state.initialised and count > 0 else 0
+        if not 0 < fit < chain.lanes or WARP * count > b.state.count:
+            self._arrive(b, chain, step, count * chain.lanes, tx * chain.lanes)
+            return
+        left = chain.lanes
+        while left:
+            part = max(1, min(left, b.state.pending // count))
+            self._arrive(b, chain, step, count * part, tx * part)
+            left -= part
+
+    def _arrive(self, b: Barrier, chain: Chain, step: Step, count: int, tx: int) -> None:
+        """``count`` arrivals and ``tx`` bytes as one op."""
         if not self._counted(b):
             self._in_phase(b, chain, step, arrival=True)
         clock = chain.publish(step.pos)
@@ -125,6 +133,7 @@ class Barriers:
         clock = chain.publish(step.pos)
         if not tx:
             b.state.expect_tx(0)
+            b.idle_epochs = self._layout.join(b.idle_epochs, (step.pos + 1) << chain.shift_control)
             return
         self._announce(b, step, tx)
         b.uncounted_expects = True
@@ -145,7 +154,7 @@ class Barriers:
         self._count(b, Counted(Kind.LANDING, clock, 0, tx, step), control, 0)
         if b.state.complete_tx(tx):
             self._completed(b, step)
-        return (generation + 2) << self._layout.shift(Section.MEMORY, b.comp)
+        return (b.base + generation + 2) << self._layout.shift(Section.MEMORY, b.comp)
 
     def wait(self, b: Barrier, chains: tuple[Chain, ...], step: Step, parity: int) -> bool:
         """Try to pass; False while it blocks."""
@@ -157,7 +166,7 @@ class Barriers:
         observed = state.generation - 1
         b.observed = max(b.observed, observed)
         for chain in chains:
-            seen = self._layout.at(chain.clock, Section.CONTROL, b.comp) >= observed + 2
+            seen = self.level(b, chain.clock) >= observed + 2
             waits = chain.phase_waits.setdefault(b.key, deque(maxlen=16))
             waits.append((step, seen))
         if self._counted(b):
@@ -213,7 +222,7 @@ class Barriers:
         for chain in chains:
             start = chain.now(step.pos)
             self._require(b, start, 1, step, Condition.F)
-            known = self._layout.at(start, Section.CONTROL, b.comp)
+            known = self.level(b, start)
             waits.append(Wait(chain, step, start, observed, known))
             learned = self._everything() if must is None else must.get(wait_key(chain, step), 0)
             if observed >= 0:
@@ -222,9 +231,13 @@ class Barriers:
 
     # -- phases --------------------------------------------------------------------------------
 
+    def level(self, b: Barrier, clock: int, section: Section = Section.CONTROL) -> int:
+        """What a clock knows of this life: 0, or 1 for its init plus the completed phases."""
+        return max(0, self._layout.at(clock, section, b.comp) - b.base)
+
     def _known(self, b: Barrier, value: int) -> int:
-        """The clock that says: ``value`` of this barrier is known (control and memory)."""
-        field = value << self._layout.shift(Section.CONTROL, b.comp)
+        """The clock that says: ``value`` of this life is known (control and memory)."""
+        field = (b.base + value) << self._layout.shift(Section.CONTROL, b.comp)
         return field | (field << self._layout.width)
 
     def _announce(self, b: Barrier, step: Step, tx: int) -> None:
@@ -246,12 +259,11 @@ class Barriers:
             return  # the state machine raises
         need = b.state.generation + 1
         clock = chain.now(step.pos)
-        comp = self._layout.shift(Section.CONTROL, b.comp)
-        if (clock >> comp) & FIELD_MASK >= need:
+        if self.level(b, clock) >= need:
             return
         inferred = self._infer(b, clock, need)
         self._require(b, inferred, need, step, Condition.A)
-        if (inferred >> comp) & FIELD_MASK >= need:
+        if self.level(b, inferred) >= need:
             chain.clock = self._layout.join(chain.clock, inferred & self._control_mask)
             if arrival and need >= 2:
                 message = (
@@ -271,7 +283,7 @@ class Barriers:
     def _infer(self, b: Barrier, clock: int, need: int) -> int:
         """Plus edges: a phase whose counted ops all precede is complete."""
         at = self._layout.shift(Section.CONTROL, b.comp)
-        value = (clock >> at) & FIELD_MASK
+        value = self.level(b, clock)
         done = b.state.generation + 1
         while 1 <= value < need:
             i = len(b.history) - (done - value)  # history ends with generation done - 2
@@ -285,7 +297,7 @@ class Barriers:
         return clock
 
     def _require(self, b: Barrier, clock: int, need: int, step: Step, condition: Condition) -> None:
-        known = self._layout.at(clock, Section.CONTROL, b.comp)
+        known = self.level(b, clock)
         if known >= need:
             return
         if known == 0:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from asyncsim.check.barriers import Barrier
+from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.describe import op_text
 from asyncsim.check.grid import may_lie_outside
@@ -133,7 +133,7 @@ class Copies:
         for chain in chains_of(agent, step):
             clock = chain.now(step.pos)
             self._x.barriers.knows_init(b, clock, step)
-            if not self._x.layout.at(clock, Section.SHARED_FENCE, b.comp):
+            if not self._x.barriers.level(b, clock, Section.SHARED_FENCE):
                 self._unfenced_init(b, chain, step)
             parts = [(chain, 0, None)]
             touches = [t for a in step.dyn.accesses for t in self.touch(step, a, parts)]
@@ -158,7 +158,7 @@ class Copies:
         self._x.recent.append((copy.step, True))
 
     def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
-        own = b.comp in chain.initialised
+        own = chain.initialised.get(b.comp) == b.base + 1
         who = "the same thread" if own else "another thread"
         message = f"{b.key} is used by the async proxy; its init by {who} is not fenced for it"
         self._x.fault(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from asyncsim.check.barriers import Barrier
+    from asyncsim.check.barrier import Barrier
 
 MAX_ROUNDS = 200
 

@@ -22,7 +22,7 @@ from asyncsim.check.model import Breach, Condition, End
 from asyncsim.check.policy import Directed, Eager, Lazy, Policy, Random
 from asyncsim.check.replay import ReplayMismatch, Scripted
 from asyncsim.check.search import Choice, Search, SearchResult
-from asyncsim.check.skeleton import build_skeleton
+from asyncsim.check.skeleton import Move, Skeleton, build_skeleton
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import Scope
 from asyncsim.ir.schedule import Schedule
@@ -173,7 +173,7 @@ def _count(cta: _Cta, reference: Execution) -> bool:
             return False
         after = next_must(execution.layout, counting.log, counts)
         if after == must:
-            proven = not found and not execution.report.breaches
+            proven = not _errors(found) and not execution.report.breaches
             return proven and counts_hold(execution.layout, counting.log, counts) is None
         must = after
     return False
@@ -200,10 +200,19 @@ def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
         return _errors(found)
 
     result = Search(skeleton, replay, max_states).run()
+    # a barrier that lives twice: the search numbers the phases of each life from 0
+    if _lives_twice(skeleton):
+        result.exhausted = False
     # the search takes lanes 1..31 as one; where their arrivals may part, it proves nothing
     if undecided or any(map(_lanes_may_part, suspects)):
         result.exhausted = False
     return result, shown
+
+
+def _lives_twice(skeleton: Skeleton) -> bool:
+    """Whether some mbarrier is initialised more than once."""
+    inits = [op.target for t in skeleton.threads for op in t.ops if op.move is Move.INIT]
+    return len(set(inits)) < len(inits)
 
 
 def _lanes_may_part(breach: Breach) -> bool:

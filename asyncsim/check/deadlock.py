@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asyncsim.check.barriers import Barrier
+from asyncsim.check.barrier import Barrier
 from asyncsim.check.describe import op_text, who_text
 from asyncsim.check.execution import Execution
 from asyncsim.check.model import Agent, Step

@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import get_args
 
-from asyncsim.check.barriers import Barrier, Barriers
+from asyncsim.check.barrier import Barrier
+from asyncsim.check.barriers import Barriers
 from asyncsim.check.clock import FIELD_BITS, ClockLayout, Section
 from asyncsim.check.copies import Landing, epoch_before
 from asyncsim.check.counting import Counting
@@ -254,7 +255,7 @@ class Execution:
                 )
                 clock = self.layout.join(self.layout.join(clock, chain.clock), done)
         for b in self.barriers.by_key.values():
-            phases = (b.state.generation + b.state.initialised) << (FIELD_BITS * b.comp)
+            phases = (b.base + b.state.generation + b.state.initialised) << (FIELD_BITS * b.comp)
             for section in Section:
                 clock = self.layout.join(clock, phases << (self.layout.width * section))
         for section in (Section.SHARED_FENCE, Section.GLOBAL_FENCE):
@@ -275,7 +276,8 @@ class Execution:
     def fault(self, fault: Fault) -> None:
         op = fault.step.dyn.op.id if fault.step else -1
         key = fault.rule, op, fault.name
-        if key not in self.report.faults:
+        known = self.report.faults.get(key)
+        if known is None or (known.warning and not fault.warning):
             self.report.faults[key] = replace(fault, recent=tuple(self.recent))
 
     def breach(self, breach: Breach) -> None:

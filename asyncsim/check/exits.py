@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncsim.check.barriers import Barrier
+from asyncsim.check.barrier import Barrier
 from asyncsim.check.deadlock import uneven_bytes
 from asyncsim.check.describe import op_text
 from asyncsim.check.execution import Execution

@@ -22,7 +22,7 @@ from asyncsim.check.model import (
 from asyncsim.check.repairs import fault_advice
 from asyncsim.check.witness import lines
 from asyncsim.errors import SourceLoc
-from asyncsim.ir.op import BarSync
+from asyncsim.ir.op import BarSync, MbarrierInval
 from asyncsim.rules import Finding, Rule, Severity
 
 GROUP_RULES = frozenset(
@@ -174,6 +174,9 @@ def breach_text(breach: Breach) -> str:
             return f"{step} can pass on a phase older than {phase} of the same parity{before}"
         case Condition.E:
             return f"{phase} can complete before all its bytes are announced, see {step}"
+        case Condition.F if isinstance(breach.step.dyn.op, MbarrierInval):
+            before = f" {other}" if other else " what others do with it"
+            return f"{step} may come before{before}: nothing orders it after"
         case Condition.F:
             return f"{step} may run before the init of {breach.barrier}"
         case Condition.N:
@@ -191,17 +194,19 @@ def _merged(found: list[Candidate]) -> list[Candidate]:
         what = c.name if rule in _BY_NAME else ""
         if rule is Rule.READ_BEFORE_ARRIVAL:
             what = c.barrier  # the buffers that one mbarrier guards lack one wait
-        kept.setdefault((rule, c.culprit, what), c)
+        kept.setdefault((rule, c.finding.severity, c.culprit, what), c)
     return list(kept.values())
 
 
 def _roots(found: list[Candidate]) -> list[Candidate]:
-    """Without what another finding explains."""
-    rules = {c.finding.rule for c in found if c.finding.severity is Severity.ERROR}
-    by_group = {c.name for c in found if c.finding.rule in GROUP_RULES}
-    raced = {c.name for c in found if c.finding.rule in RACE_RULES}
-    early = {c.name for c in found if c.finding.rule is Rule.READ_BEFORE_ARRIVAL}
-    awaited = {c.culprit for c in found if c.finding.rule is Rule.READ_BEFORE_ARRIVAL and c.barrier}
+    """Without what another error explains; a warning explains nothing."""
+    errors = [c for c in found if c.finding.severity is Severity.ERROR]
+    rules = {c.finding.rule for c in errors}
+    by_group = {c.name for c in errors if c.finding.rule in GROUP_RULES}
+    raced = {c.name for c in errors if c.finding.rule in RACE_RULES}
+    reads = [c for c in errors if c.finding.rule is Rule.READ_BEFORE_ARRIVAL]
+    early = {c.name for c in reads}
+    awaited = {c.culprit for c in reads if c.barrier}
 
     def explained(c: Candidate) -> bool:
         rule = c.finding.rule

@@ -59,7 +59,7 @@ class Chain:
         self.queues: dict[GroupKind, GroupQueue] = {}
         self.waits: dict[GroupKind, deque[Step]] = {}  # the last group waits
         self.phase_waits: dict[BarrierKey, deque[tuple[Step, bool]]] = {}
-        self.initialised: list[int] = []  # components of the mbarriers that it initialised
+        self.initialised: dict[int, int] = {}  # component of each mbarrier: its field at the init
 
     def now(self, pos: int) -> int:
         """The clock before op ``pos``: a single lane's earlier ops included."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
-from asyncsim.check.barriers import Barrier
+from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import Section
 from asyncsim.check.collectives import WgmmaSteps, join_lanes
 from asyncsim.check.copies import Copies
@@ -98,7 +98,7 @@ class Steps:
         if isinstance(step.dyn.op, ops.MbarrierInit):
             self._x.barriers.init(b, step.dyn.value, step, chains_of(agent, step))
         else:
-            self._x.barriers.inval(b)
+            self._x.barriers.inval(b, step, chains_of(agent, step))
         return True
 
     def _arrive(self, agent: Agent, step: Step, *, tx: bool) -> bool:
@@ -106,7 +106,7 @@ class Steps:
         b = self._barrier(dyn)
         count, amount = (1, dyn.value) if tx else (dyn.value, 0)
         for chain in chains_of(agent, step):
-            self._x.barriers.arrive(b, chain, step, count * chain.lanes, amount * chain.lanes)
+            self._x.barriers.arrive(b, chain, step, count, amount)
         return True
 
     def _expect(self, agent: Agent, step: Step) -> bool:
@@ -135,8 +135,8 @@ class Steps:
     def _fence_init(self, agent: Agent, step: Step) -> bool:
         for chain in chains_of(agent, step):
             chain.now(step.pos)
-            for comp in chain.initialised:
-                field = 1 << self._x.layout.shift(Section.SHARED_FENCE, comp)
+            for comp, value in chain.initialised.items():
+                field = value << self._x.layout.shift(Section.SHARED_FENCE, comp)
                 chain.clock = self._x.layout.join(chain.clock, field)
         return True
 

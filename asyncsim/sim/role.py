@@ -146,6 +146,8 @@ class Agent:
         step, self.deferred = self.deferred, None
         assert step is not None
         self.blocked = step
+        if self.rec is not None:
+            self.rec.begins(self, step)
         return do_compute.arithmetic(self, step)
 
     # -- time and causes -----------------------------------------------------------------------

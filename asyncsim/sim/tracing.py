@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from asyncsim.sim.steps import Step
 
 LIMIT = 20_000  # spans and counters that are kept
+LANDED = 4  # landed groups that a note names
 
 Groups = list[tuple[int, int | None]]
 """(index, tick of completion) of committed groups; None: not known yet."""
@@ -46,7 +47,11 @@ class Recorder:
     # -- warps ---------------------------------------------------------------------------------
 
     def begins(self, a: Agent, step: Step) -> None:
-        if a.key not in self._begun:
+        begun = self._begun.get(a.key)
+        if begun is not None and begun[0] is not step:  # put-off arithmetic came in between
+            self.finished(a)
+            begun = None
+        if begun is None:
             self._begun[a.key] = (step, a.t, a.indices)
             a.stalled = 0
 
@@ -104,7 +109,8 @@ class Recorder:
         landed = [f"t{i}" for i, done in groups if done is not None and done <= a.t]
         note = f"wait_group({step.value}): pending {{{', '.join(pending)}}}"
         if landed:
-            note += f"; landed {' '.join(landed)}"
+            more = f" and {len(landed) - LANDED} before" if len(landed) > LANDED else ""
+            note += f"; landed {' '.join(landed[-LANDED:])}{more}"
         self._notes[a.key] = note
         self._count(a, f"{kind} groups of {self._who(a)}", a.t, len(pending))
 

@@ -77,6 +77,8 @@ class MbarrierState:
     def expect_tx(self, amount: int) -> None:
         """Announce bytes. Never completes a phase by itself while an arrival is pending."""
         self._live("expect_tx")
+        if amount < 0:
+            raise SyncFault(Rule.TX_RANGE, f"{amount} bytes announced; 0..{TX_LIMIT}")
         self._move_tx(amount)
 
     def arrive_expect_tx(self, amount: int) -> bool:

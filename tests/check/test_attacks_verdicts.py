@@ -74,10 +74,6 @@ def test_a_block_barrier_does_not_wait_for_warps_that_have_ended() -> None:
     assert rules(k.finish()) == ["clean"]
 
 
-@accused(
-    "64 single arrivals a phase, whoever arrives: a phase that ends in the middle of a warp's 32 "
-    "arrivals is no overflow (at most EARLY_COMPLETION, where data depends on it)"
-)
 def test_arrivals_of_32_lanes_are_32_operations() -> None:
     k = ScheduleBuilder("rendezvous")
     meet = k.mbarriers("meet", count=64)
@@ -161,7 +157,7 @@ def rendezvous_ring(stages: int, steps: int, *, warning: bool) -> Schedule:
     ("steps", "warning"),
     [
         (40, False),
-        pytest.param(40, True, marks=undecided("a warning elsewhere discards the counting proof")),
+        (40, True),
         pytest.param(210, False, marks=undecided("counting gives up after 200 rounds, one a step")),
     ],
 )

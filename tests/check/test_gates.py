@@ -258,7 +258,8 @@ def test_a_copy_issued_by_every_lane(elect: bool) -> None:
 
 @pytest.mark.parametrize("wait", [False, True])
 def test_lanes_are_not_ordered_by_program_order(wait: bool) -> None:
-    """Each lane arrives twice. Without a wait a lane may arrive for the phase of another."""
+    """Each lane arrives twice. Without a wait a lane may arrive for the phase of another: 32
+    operations each time, so that no phase overflows, and whose they are is not decided."""
     k = ScheduleBuilder("arrivals")
     bar = k.mbarriers("bar", count=32)
     with k.elect_thread():
@@ -268,4 +269,6 @@ def test_lanes_are_not_ordered_by_program_order(wait: bool) -> None:
         k.mbarrier.arrive(bar[0])
         if wait:
             k.mbarrier.wait(bar[0], i)
-    assert rules(k.finish()) == ([] if wait else ["ARRIVAL_OVERFLOW"])
+    result = check(k.finish())
+    assert result.findings == ()
+    assert result.verdict is (Verdict.CLEAN if wait else Verdict.INCOMPLETE)

@@ -78,3 +78,25 @@ def test_a_long_run_keeps_its_first_part() -> None:
     trace = trace_of(tma_ring.build({"tiles": 2000, "ctas": 1}))
     assert not trace.complete
     assert len(trace.spans) == 20_000
+
+
+def test_a_long_compute_leaves_its_whole_time() -> None:
+    """6 tiles of 512 dependent FFMA of 4 cycles, wherever they are done."""
+    spans = trace_of(tma_ring.build({"tiles": 6, "ctas": 1, "ffma": 512})).spans
+    own = [s for s in spans if s.track == "consumer/0" and s.name == "Compute tile_hash"]
+    assert sum(s.end - s.start for s in own) >= 6 * 512 * 4
+
+
+def test_notes_name_few_landed_groups() -> None:
+    spans = trace_of(ws_gemm.build({"m": 128, "n": 128, "k": 2048})).spans
+    notes = [s.note for s in spans if s.note.startswith("wait_group")]
+    assert notes
+    assert max(len(note) for note in notes) < 100
+
+
+def test_counters_of_barriers_count_their_phases() -> None:
+    trace = trace_of(tma_ring.build({"tiles": 8, "stages": 4, "ctas": 1}))
+    for name in ("full", "empty"):
+        for stage in range(4):
+            values = [c.value for c in trace.counters if c.track == f"{name}[{stage}]"]
+            assert values == [1, 2]

@@ -1,0 +1,79 @@
+"""One mbarrier of an execution: its state machine and the clocks of its open and last phases.
+
+The field of an mbarrier in a clock holds 0 before its init is known, then 1 plus the number of
+completed phases known. So "C(b, g) is known" reads: the field is at least g + 2. After inval and
+init the barrier is a new one: its field starts above all that could be known of its last life
+(``base``), so that knowledge of one life is never knowledge of the next.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from asyncsim.check.balance import Counted
+from asyncsim.check.model import Agent, Chain, Step
+from asyncsim.stream.dyn import BarrierKey
+from asyncsim.sync import MbarrierState
+
+HISTORY = 32  # completed generations whose counted ops are kept, for plus edges
+
+
+class Barrier:
+    """One mbarrier: its state machine and the clocks of its open and last phases."""
+
+    __slots__ = (
+        "base",
+        "comp",
+        "completed_by",
+        "counted",
+        "counted_epochs",
+        "expected",
+        "gather",
+        "history",
+        "idle_epochs",
+        "init",
+        "inval_epoch",
+        "key",
+        "landed",
+        "landings",
+        "last_arrivals",
+        "last_landing",
+        "observed",
+        "released",
+        "state",
+        "tx_bytes",
+        "uncounted_expects",
+        "wait_epochs",
+        "waiters",
+        "waits",
+    )
+
+    def __init__(self, key: BarrierKey, comp: int) -> None:
+        self.key, self.comp = key, comp
+        self.state = MbarrierState()
+        self.init: Step | None = None
+        self.base = 0  # the field before the init of this life; what is above it is of this life
+        self.inval_epoch = 0  # what a later init must know to be after the last inval
+        self.waiters: list[Agent] = []
+        self.history: deque[tuple[int, bool]] = deque(maxlen=HISTORY)
+        self.completed_by: deque[Step] = deque(maxlen=3)  # the op that completed each last phase
+        self.begin()
+
+    def begin(self) -> None:
+        """A life begins: nothing has been counted or observed."""
+        self.gather = 0  # joined clocks of what the open phase has counted
+        self.released = 0  # what the last completed phase makes known
+        self.counted: list[Counted] = []
+        self.counted_epochs = 0
+        self.idle_epochs = 0  # expects of no bytes: they count nothing
+        self.landings = 0
+        self.uncounted_expects = False  # an expect of the open phase that is not an arrival
+        self.tx_bytes = 0
+        self.wait_epochs = 0  # ends of the waits that observed the last completed phase
+        self.waits: list[tuple[Chain, Step]] = []
+        self.history.clear()
+        self.completed_by.clear()
+        self.observed = -1  # the latest generation that a wait has observed
+        self.last_landing: tuple[int, Step] | None = None
+        self.last_arrivals: dict[int, int] = {}  # warp: the generation of its last arrival
+        self.expected = self.landed = 0
