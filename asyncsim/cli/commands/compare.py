@@ -44,14 +44,14 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Print the table and the statistics."""
-    from asyncsim.hw.compare import compare, comparison_json, predictor
+    from asyncsim.hw.compare import compare, comparison_json, configuration, predictor
     from asyncsim.machine import load_machine
 
     scenario = _scenario(args)
     machine = load_machine(args.machine)
     rows = _rows(scenario, parse_parameters(args.params))
     with working("comparing", quiet=args.json) as tell:
-        counted = _counted(predictor(machine), total=len({m.key for m in rows}), tell=tell)
+        counted = _counted(predictor(machine), total=len({configuration(m) for m in rows}), tell=tell)
         comparison = compare(rows, counted)
     if args.json:
         emit_json(comparison_json(_only_worst(comparison, args.worst)))
