@@ -71,6 +71,16 @@ def _in_flight(clash: Clash, flight: Flight, reader: Touch) -> Named:
             reader=reader.step,
         )
 
+    other = y.flight
+    together = other is not None and other.kind is kind and not clash.committed
+    if together and x.access.write and y.access.write and own:
+        return named(
+            Rule.WRITE_WRITE_RACE,
+            f"{what} and {user} write {clash.name}, and copies of one group land in no order",
+            "any edge between the two writes",
+            "commit and wait for the first copy before the second, or write disjoint parts",
+            y.step,
+        )
     never = flight.commit is None or (own and not clash.committed)
     if never and kind is not GroupKind.WGMMA:
         return named(

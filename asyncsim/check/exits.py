@@ -72,6 +72,14 @@ def _left(execution: Execution, member: object, kind: GroupKind) -> None:
         rule, message = Rule.OUTSTANDING_AT_EXIT, f"the kernel ends while {what} may be in flight"
     # the hardware keeps shared memory alive under cp.async; the copy is useless, not harmful
     harmless = kind is GroupKind.CP_ASYNC
+    repair = "add k.wgmma.wait_group(0) after the last group" if kind is GroupKind.WGMMA else ""
     execution.fault(
-        Fault(rule=rule, message=message, step=member.step, name=name, warning=harmless)
+        Fault(
+            rule=rule,
+            message=message,
+            step=member.step,
+            name=name,
+            warning=harmless,
+            repair=repair,
+        )
     )

@@ -110,7 +110,7 @@ def _from_fault(fault: Fault) -> Candidate:
         where=tuple(step_place(s) for s in steps),
         missing=missing,
         witness=lines(fault.recent, steps),
-        repair=repair,
+        repair=fault.repair or repair,
     )
     culprit = fault.other if fault.rule is Rule.WAIT_GROUP_TOO_LOOSE else fault.step
     return Candidate(finding, fault.name, loc_of(culprit) if culprit else None)
@@ -150,7 +150,7 @@ def name_hang(hang: Hang, breaches: Sequence[Breach]) -> Hang:
     waited = {s.dyn.barrier.name for s in hang.steps if s.dyn.barrier}
     waited |= {f"barrier {s.dyn.op.barrier}" for s in hang.steps if isinstance(s.dyn.op, BarSync)}
     for breach in breaches:
-        if breach.array in waited:
+        if breach.array in waited and not breach.first:
             rule = BREACH_RULES[breach.condition]
             message = f"{breach_text(breach)}. Then {hang.message}"
             return replace(hang, rule=rule, message=message, condition=breach.condition.name)
@@ -194,18 +194,30 @@ def _merged(found: list[Candidate]) -> list[Candidate]:
         what = c.name if rule in _BY_NAME else ""
         if rule is Rule.READ_BEFORE_ARRIVAL:
             what = c.barrier  # the buffers that one mbarrier guards lack one wait
-        kept.setdefault((rule, c.finding.severity, c.culprit, what), c)
+        key = rule, c.culprit, what
+        known = kept.get(key)
+        if known is None or (_is_error(c) and not _is_error(known)):
+            kept[key] = c
     return list(kept.values())
+
+
+def _is_error(c: Candidate) -> bool:
+    return c.finding.severity is Severity.ERROR
+
+
+def _is_overwrite(c: Candidate) -> bool:
+    return c.finding.rule is Rule.WRITE_BEFORE_RELEASE and len(c.finding.where) > 1
 
 
 def _roots(found: list[Candidate]) -> list[Candidate]:
     """Without what another error explains; a warning explains nothing."""
-    errors = [c for c in found if c.finding.severity is Severity.ERROR]
+    errors = [c for c in found if _is_error(c)]
     rules = {c.finding.rule for c in errors}
     by_group = {c.name for c in errors if c.finding.rule in GROUP_RULES}
     raced = {c.name for c in errors if c.finding.rule in RACE_RULES}
     reads = [c for c in errors if c.finding.rule is Rule.READ_BEFORE_ARRIVAL]
     early = {c.name for c in reads}
+    unreleased = {c.name: c.finding.where[1].op_id for c in errors if _is_overwrite(c)}
     awaited = {c.culprit for c in reads if c.barrier}
 
     def explained(c: Candidate) -> bool:
@@ -221,9 +233,14 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
                 return True
             if rule is not Rule.READ_BEFORE_ARRIVAL and c.name in early:
                 return True  # a read that is not after its data cannot be before the next either
+            itself = all(p.op_id == unreleased.get(c.name) for p in c.finding.where)
+            if rule is Rule.WRITE_WRITE_RACE and itself:
+                return True  # a copy that waits for no reader meets itself, too
             waits = {Rule.VACUOUS_WAIT} if rule is Rule.READ_BEFORE_ARRIVAL else ROOT_WAITS
             if waits & rules:
                 return True
+        if rule is Rule.MISSING_WGMMA_FENCE and Rule.ROLES_DISAGREE in rules:
+            return True  # the warps that went another way lack its fence
         if rule is Rule.LAPPED_WAITER and early:
             return True
         if rule in _PHASE_CONDITIONS and GROUP_RULES & rules:

@@ -193,7 +193,10 @@ class Condition(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Breach:
-    """A condition that does not hold on the reference: a suspicion, not a verdict."""
+    """A condition that does not hold on the reference: a suspicion, not a verdict.
+
+    ``first``: of condition N, the first arrival of its warp, which overruns nothing.
+    """
 
     condition: Condition
     barrier: str
@@ -201,6 +204,7 @@ class Breach:
     generation: int
     step: Step
     other: Step | None = None
+    first: bool = False
 
 
 class Reason(Enum):
@@ -235,7 +239,10 @@ class Clash:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fault:
-    """A defect seen directly: an op that the hardware leaves undefined, or a plain mistake."""
+    """A defect seen directly: an op that the hardware leaves undefined, or a plain mistake.
+
+    ``repair`` replaces the advice of the rule.
+    """
 
     rule: Rule
     message: str
@@ -243,6 +250,7 @@ class Fault:
     other: Step | None = None
     name: str = ""
     warning: bool = False
+    repair: str = ""
     recent: tuple[tuple[Step, bool], ...] = ()
 
 

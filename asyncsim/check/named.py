@@ -12,13 +12,24 @@ from asyncsim.sync import NamedBarrierState
 class NamedBarrier:
     """One of the 16 barriers. The field in a clock counts the completed rounds known."""
 
-    __slots__ = ("arrivals", "comp", "epochs", "gather", "id", "last_epochs", "state", "waiters")
+    __slots__ = (
+        "arrivals",
+        "comp",
+        "epochs",
+        "gather",
+        "id",
+        "last_epochs",
+        "seen",
+        "state",
+        "waiters",
+    )
 
     def __init__(self, id: int, comp: int) -> None:
         self.id, self.comp = id, comp
         self.state = NamedBarrierState()
         self.gather = self.epochs = self.last_epochs = 0
         self.waiters: list[Agent] = []
+        self.seen: set[int] = set()  # warps that have arrived
         self.arrivals: list[Step] = []  # of the open round
 
 
@@ -52,8 +63,10 @@ class NamedBarriers:
                     generation=done,
                     step=step,
                     other=other,
+                    first=step.warp.index not in b.seen,
                 )
             )
+        b.seen.add(step.warp.index)
         complete = b.state.arrive(step.warp.index, threads)
         b.gather = self._layout.join(b.gather, clock)
         b.epochs = self._layout.join(b.epochs, epoch)

@@ -71,7 +71,6 @@ def test_the_ring_itself_is_clean() -> None:
     assert rules(ring()) == []
 
 
-@misnamed("one missing acquire is one finding: the race of two copies follows from it")
 def test_a_producer_that_does_not_wait_for_the_release() -> None:
     assert rules(ring(acquire=False)) == ["WRITE_BEFORE_RELEASE"]
 
@@ -126,9 +125,6 @@ def test_every_warp_of_the_warpgroup_releases_a_stage_of_count_1() -> None:
     assert found in ("ARRIVAL_OVERFLOW", "EARLY_COMPLETION")
 
 
-@misnamed(
-    "PTX: copies of one group land in no order, so that no commit repairs it; the copies race"
-)
 def test_two_copies_of_one_group_to_one_place() -> None:
     k = ScheduleBuilder("one_group")
     source = k.global_tensor("source", (64, 4), "f32")
@@ -204,7 +200,6 @@ def test_bytes_announced_after_the_arrival(apart: bool) -> None:
     assert found.rule.name == "EARLY_COMPLETION" or "announce" in found.repair
 
 
-@misnamed("the advice is k.bulk.wait_group, which does not wait for a wgmma")
 def test_the_repair_of_a_wgmma_in_flight_at_the_end() -> None:
     k = ScheduleBuilder("wgmma_exit")
     tile = k.smem_tile("tile", (64, 16), "bf16", swizzle=32)
@@ -236,10 +231,6 @@ def test_a_wait_that_comes_too_late() -> None:
     assert rules(k.finish()) == ["READ_BEFORE_ARRIVAL"]
 
 
-@misnamed(
-    "each warp arrives once, so that none can wait for a round in between: one warp is too "
-    "many for 64 threads"
-)
 def test_three_warps_on_a_barrier_of_two() -> None:
     k = ScheduleBuilder("three")
     k.block(3)
@@ -248,7 +239,6 @@ def test_three_warps_on_a_barrier_of_two() -> None:
     assert found.rule.name in ("DEADLOCK", "NAMED_BARRIER_COUNT")
 
 
-@misnamed("one missing fence in three warps: ROLES_DISAGREE and MISSING_WGMMA_FENCE are both shown")
 def test_a_wgmma_fence_by_one_warp_of_four() -> None:
     k = ScheduleBuilder("one_fence")
     tile = k.smem_tile("tile", (64, 16), "bf16", swizzle=32)
