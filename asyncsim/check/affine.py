@@ -78,6 +78,8 @@ def block_use(schedule: Schedule) -> BlockUse:
             if move is None:
                 uniform = False
                 continue
+            if isinstance(op, ops.CpAsync) and op.src_bytes is not None:
+                uniform &= all(c == NONE for c in move)  # which lanes lie outside may differ
             if brings:
                 meanings.setdefault(view.tensor, set()).add(move)
             if not isinstance(op, ops.Compute):

@@ -19,6 +19,9 @@ from asyncsim.rules import Finding, Rule, Severity
 from asyncsim.stream.program import Program, StreamLimit
 
 
+MAX_COMPARED = 10_000  # ops over all CTAs that are enumerated where moves do not decide
+
+
 def check(schedule: Schedule, *, max_states: int = 1_000_000) -> CheckResult:
     """The verdict for every interleaving of warps and every order of completions.
 
@@ -80,16 +83,29 @@ def _overlaps(
     if schedule.ctas == 1:
         return []
     execution: Execution = cta.execution
-    found = []
+    found: list[Finding] = []
+    every: Survey | None = None  # all CTAs, where their moves do not decide
     for tensor, step in execution.globals.writers.items():
         moves = {use.moves[id] for id in execution.globals.ops[tensor]}
         written = {row: b for row, b in execution.globals.writes.items() if row[0] == tensor}
         touched = {row: b for row, b in execution.globals.touched.items() if row[0] == tensor}
         delta = (
-            overlapping_deltas(touched, written, moves.pop(), schedule.grid)
+            overlapping_deltas(
+                touched, written, moves.pop(), schedule.grid, schedule.tensor(tensor).shape
+            )
             if len(moves) == 1
             else False
         )
+        if delta is False and schedule.ctas * max(1, cta.ops) <= MAX_COMPARED:
+            every = every or survey(Program(schedule))
+            faults = [
+                f
+                for f in every.faults.values()
+                if f.rule is Rule.GLOBAL_WRITE_OVERLAP and f.name == tensor
+            ]
+            found += [finding_of_fault(f) for f in faults]
+            if faults or every.complete:
+                continue
         if delta is False:
             notes.append(f"whether the CTAs write disjoint parts of {tensor} was not decided")
         elif delta is not None:

@@ -11,6 +11,7 @@ from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.describe import op_text
 from asyncsim.check.grid import may_lie_outside
+from asyncsim.check.lanes import lanes_collide
 from asyncsim.check.model import (
     Agent,
     Chain,
@@ -118,13 +119,23 @@ class Copies:
         return True
 
     def _one_copy(self, agent: Agent, step: Step) -> None:
-        """All lanes issuing one and the same copy write the same bytes in no order."""
+        """Lanes of one op that write common bytes do so in no order."""
         op = step.dyn.op
-        if op.scope is Scope.ALL_LANES and agent.who is not Who.ELECTED:
-            for access in step.dyn.accesses:
-                if access.write and not access.lanes:
-                    message = f"each of 32 lanes issues {op_text(step.dyn)}: 32 copies to one place"
-                    self._x.fault(Fault(rule=Rule.WRITE_WRITE_RACE, message=message, step=step))
+        if op.scope is not Scope.ALL_LANES or agent.who is Who.ELECTED:
+            return
+        for access in step.dyn.accesses:
+            if access.write and not access.lanes:
+                message = f"each of 32 lanes issues {op_text(step.dyn)}: 32 copies to one place"
+            elif access.write and lanes_collide(access):
+                message = f"lanes of {op_text(step.dyn)} write common bytes: which stays is open"
+            else:
+                continue
+            self._x.fault(Fault(rule=Rule.WRITE_WRITE_RACE, message=message, step=step))
+
+    def store(self, agent: Agent, step: Step) -> bool:
+        """st.shared, st.global."""
+        self._one_copy(agent, step)
+        return self.plain(agent, step)
 
     def tma_load(self, agent: Agent, step: Step) -> bool:
         assert step.dyn.barrier is not None

@@ -15,9 +15,10 @@ from asyncsim.check.grid import Bounds, may_lie_outside
 from asyncsim.check.model import Fault, Step, Warp, Who
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
+from asyncsim.ir.decl import GlobalTensor
 from asyncsim.memory.region import GlobalBox
 from asyncsim.rules import Rule
-from asyncsim.stream.dyn import Access
+from asyncsim.stream.dyn import FILL, Access
 from asyncsim.stream.program import Program, StreamLimit, run_checked
 
 Block = tuple[int, int, int]
@@ -83,6 +84,7 @@ class _Cta:
         self._names: dict[object, int] = {}
         self._origins: dict[str, tuple[int, ...]] = {}
         self._written = written
+        self._shapes = {t.name: t.shape for t in program.schedule.of_kind(GlobalTensor)}
         parts: list[object] = []
         for index in range(program.schedule.warps):
             stream = run_checked(program.stream(block, index), EVENT_LIMIT + 1)
@@ -108,7 +110,8 @@ class _Cta:
     ) -> None:
         box = access.region
         if not isinstance(box, GlobalBox):
-            parts.append((access.region, self._number(access.tag)))
+            tags = [(r, t == FILL, self._number(t)) for r, t in access.tags]
+            parts.append((access.region, tuple(tags)))
             return
         if not may_lie_outside(step.dyn.op):
             fault = bounds.check(step, access)
@@ -119,7 +122,7 @@ class _Cta:
             moved = tuple(a - b for a, b in zip(box.start, origin, strict=True))
             parts.append((box.tensor, moved, box.shape))
             self.users.setdefault(box.tensor, step)
-            for row, bits in rows(access):
+            for row, bits in rows(access, self._shapes[box.tensor]):
                 self.touched[row] = self.touched.get(row, 0) | bits
                 if access.write:
                     self.writes[row] = self.writes.get(row, 0) | bits

@@ -47,7 +47,7 @@ from asyncsim.ir.op import Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import SmemRegion
 from asyncsim.rules import Rule
-from asyncsim.stream.dyn import BarrierKey
+from asyncsim.stream.dyn import BarrierKey, Tag
 from asyncsim.stream.program import Event, WarpPlace
 from asyncsim.sync import SyncFault
 
@@ -301,11 +301,13 @@ class Execution:
         if known is None or (telling and was_own is not own):
             self.report.clashes[key] = replace(clash, recent=tuple(self.recent))
 
-    def _stale(self, reader: Touch, writer: Touch | None) -> None:
+    def _stale(
+        self, reader: Touch, writer: Touch | None, brought: Tag | None, meant: Tag | None
+    ) -> None:
         region = reader.access.region
         assert isinstance(region, SmemRegion)
         rule = Rule.WRONG_TILE if writer else Rule.READ_BEFORE_ARRIVAL
-        message = stale_message(reader, writer)
+        message = stale_message(reader, writer, brought, meant)
         other = writer.step if writer else None
         self.fault(
             Fault(rule=rule, message=message, step=reader.step, other=other, name=region.name)

@@ -11,7 +11,8 @@ from itertools import product
 
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.lanes import LaneOverlap
-from asyncsim.check.model import Clash, Reason, Step, Touch, Who
+from asyncsim.check.model import Clash, Reason, Step, Touch
+from asyncsim.ir.op import Scope
 from asyncsim.memory.region import GlobalBox
 from asyncsim.stream.dyn import Access, Proxy
 
@@ -43,7 +44,7 @@ class GlobalMemory:
         self.ops.setdefault(region.tensor, set()).add(y.step.dyn.op.id)
         if y.access.write:
             self.writers.setdefault(region.tensor, y.step)
-        for row, bits in rows(y.access, y.who):
+        for row, bits in rows(y.access):
             seen = (self.touched if y.access.write else self.writes).get(row, 0)
             if seen & bits:
                 self._examine(row, bits, y, clock)
@@ -53,19 +54,26 @@ class GlobalMemory:
             self._touches.setdefault(row, []).append((bits, y))
 
     def _examine(self, row: Row, bits: int, y: Touch, clock: int) -> None:
+        """Check against the touches of a row, and forget those that ``y`` makes redundant."""
+        touches = self._touches[row]
+        whole = y.access.write and (
+            y.step.dyn.op.scope is Scope.ELECTED
+            or any(_same_step(x, y) and x.who is not y.who for _, x in touches)
+        )
         kept = []
-        for mask, x in self._touches[row]:
+        for mask, x in touches:
             ordered = True
             if mask & bits and (x.access.write or y.access.write):
                 ordered = self._ordered_before(x, y, clock)
-            if not (ordered and y.access.write and mask & ~bits == 0):
-                kept.append((mask, x))
+            if _supersedes(y, x) or (whole and ordered and mask & ~bits == 0):
+                continue
+            kept.append((mask, x))
         self._touches[row] = kept
 
     def _ordered_before(self, x: Touch, y: Touch, clock: int) -> bool:
-        if x.step.pos == y.step.pos and x.step.warp is y.step.warp:
+        if _same_step(x, y):
             return False
-        if x.end and not self._lanes.conflict(x, y):
+        if not (self._lanes.conflict(x, y) if x.end else self._lanes.overlap(x, y)):
             return False
         if not x.end or not self._layout.covers(clock, x.end, self._ordered):
             self._report(Reason.RACE, x, y)
@@ -87,16 +95,43 @@ class GlobalMemory:
         )
 
 
-def rows(access: Access, who: Who = Who.BOTH) -> Iterator[tuple[Row, int]]:
-    """(row, bits of a span of the last dimension) of what the given observers of a warp touch."""
+def _same_step(x: Touch, y: Touch) -> bool:
+    return x.step.pos == y.step.pos and x.step.warp is y.step.warp
+
+
+def _supersedes(y: Touch, x: Touch) -> bool:
+    """Whether whatever is ordered after ``y`` is so after ``x``, and conflicts with no more: each
+    lane touches again what it has touched."""
+    return (
+        x.who is y.who
+        and x.step.warp is y.step.warp
+        and x.step.dyn.op.scope is y.step.dyn.op.scope
+        and x.access.proxy is Proxy.GENERIC
+        and y.access.proxy is Proxy.GENERIC
+        and bool(x.end and y.end)
+        and (y.access.write or not x.access.write)
+        and x.step.pos < y.step.pos
+        and x.access.lanes == y.access.lanes
+        and x.access.region == y.access.region
+    )
+
+
+def rows(access: Access, shape: tuple[int, ...] = ()) -> Iterator[tuple[Row, int]]:
+    """(row, bits of a span of the last dimension) of what an op touches, clipped to a shape."""
     boxes = access.lanes or (access.region,)
-    if access.lanes and who is not Who.BOTH:
-        boxes = boxes[:1] if who is Who.ELECTED else boxes[1:]
     merged: dict[Row, int] = {}
     for box in boxes:
         assert isinstance(box, GlobalBox)
-        first, end = max(0, box.start[-1]), box.start[-1] + box.shape[-1]
-        outer = [range(a, a + n) for a, n in zip(box.start[:-1], box.shape[:-1], strict=True)]
+        ranges = [range(a, a + n) for a, n in zip(box.start, box.shape, strict=True)]
+        if shape:
+            ranges = [
+                range(max(0, r.start), min(have, r.stop))
+                for r, have in zip(ranges, shape, strict=True)
+            ]
+        *outer, last = ranges
+        first, end = last.start, last.stop
+        if first >= end:
+            continue
         for index in product(*outer):
             for span in range(first // SPAN, -(-end // SPAN)):
                 low, high = max(first, span * SPAN), min(end, (span + 1) * SPAN)

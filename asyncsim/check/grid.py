@@ -6,7 +6,7 @@ exactly from the accesses of CTA 0. Otherwise the CTAs are enumerated (ctas.py).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import product
 
 from asyncsim.check.affine import Coefficients, Move
@@ -90,17 +90,23 @@ def _farthest(box: GlobalBox, shape: tuple[int, ...], reach: Reach) -> GlobalBox
 
 
 def overlapping_deltas(
-    touched: Mapping[Row, int], written: Mapping[Row, int], move: Move, grid: tuple[int, int, int]
+    touched: Mapping[Row, int],
+    written: Mapping[Row, int],
+    move: Move,
+    grid: tuple[int, int, int],
+    shape: tuple[int, ...] = (),
 ) -> tuple[int, int, int] | None | bool:
     """A difference of block indices such that one CTA writes what the other touches.
 
-    ``touched`` contains ``written``. None: all CTAs are disjoint. False: too many differences.
+    ``touched`` contains ``written``. If ``shape`` is given, only what lies in the tensor counts.
+    None: all CTAs are disjoint. False: too many differences.
     """
     low, high = _bounding(touched)
     exact: list[tuple[tuple[int, ...], int]] | None = None
     mine: dict[tuple[int, ...], int] = {}
     seen = 0
-    for delta in _deltas(grid, move):
+    widths = [b - a for a, b in zip(low, high, strict=True)]
+    for delta in _deltas(grid, move, widths):
         shift = tuple(sum(k * d for k, d in zip(c, delta, strict=True)) for c in move)
         seen += 1
         if seen > MAX_DELTAS:
@@ -112,21 +118,60 @@ def overlapping_deltas(
         if exact is None:
             exact, mine = _flat(written, low[-1]), dict(_flat(touched, low[-1]))
         back = tuple(-s for s in shift)
-        if _meet(mine, exact, shift) or _meet(mine, exact, back):
+        inside = _Inside(move, grid, delta, shape, low[-1]).at
+        behind = _Inside(move, grid, (-delta[0], -delta[1], -delta[2]), shape, low[-1]).at
+        if _meet(mine, exact, shift, inside) or _meet(mine, exact, back, behind):
             return delta
     return None
 
 
-def _deltas(grid: tuple[int, int, int], move: Move) -> Iterator[tuple[int, int, int]]:
+class _Inside:
+    """Where common elements of a CTA and the one ``delta`` further on may lie in the tensor."""
+
+    def __init__(
+        self,
+        move: Move,
+        grid: tuple[int, int, int],
+        delta: tuple[int, int, int],
+        shape: tuple[int, ...],
+        first: int,
+    ) -> None:
+        self._first, self._shape = first, shape
+        blocks = [range(max(0, -d), n - max(0, d)) for n, d in zip(grid, delta, strict=True)]
+        self._reach: list[tuple[int, int]] = []
+        for c in move:
+            ends = [(k * r.start, k * (r.stop - 1)) for k, r in zip(c, blocks, strict=True)]
+            self._reach.append((sum(map(min, ends)), sum(map(max, ends))))
+
+    def at(self, outer: tuple[int, ...], bits: int) -> bool:
+        """Elements in the place of CTA 0, that the CTA ``delta`` further on writes."""
+        first = self._first + (bits & -bits).bit_length() - 1
+        spans = [(i, i + 1) for i in outer] + [(first, self._first + bits.bit_length())]
+        return not self._shape or all(
+            a + down < have and b + up > 0
+            for (a, b), (down, up), have in zip(spans, self._reach, self._shape, strict=True)
+        )
+
+
+def _deltas(
+    grid: tuple[int, int, int], move: Move, widths: list[int]
+) -> Iterator[tuple[int, int, int]]:
     """The differences of two block indices, one of each pair of opposites, small ones first.
 
-    An axis that moves nothing needs only the differences 0 and 1.
+    An axis that moves nothing needs only the differences 0 and 1; one that moves a dimension is
+    bounded by the ``widths`` of what a CTA touches.
     """
-    spans = []
-    for axis, extent in enumerate(grid):
-        still = all(c[axis] == 0 for c in move)
-        reach = min(extent - 1, 1) if still else extent - 1
-        spans.append(sorted(range(-reach, reach + 1), key=abs))
+    reach = [n - 1 for n in grid]
+    for axis in range(3):
+        if all(c[axis] == 0 for c in move):
+            reach[axis] = min(reach[axis], 1)
+    for _ in range(2):  # a bound on one axis may bound another
+        for c, width in zip(move, widths, strict=True):
+            for axis in range(3):
+                if c[axis]:
+                    rest = sum(abs(c[a]) * reach[a] for a in range(3) if a != axis)
+                    reach[axis] = min(reach[axis], (width - 1 + rest) // abs(c[axis]))
+    spans = [sorted(range(-r, r + 1), key=abs) for r in reach]
     for delta in product(*spans):
         if delta > (0, 0, 0):
             yield delta  # type: ignore[misc]
@@ -160,12 +205,15 @@ def _meet(
     mine: dict[tuple[int, ...], int],
     others: list[tuple[tuple[int, ...], int]],
     shift: tuple[int, ...],
+    inside: Callable[[tuple[int, ...], int], bool],
 ) -> bool:
     """Whether the moved rows share an element with the rows."""
     for outer, bits in others:
-        here = mine.get(tuple(i + s for i, s in zip(outer, shift, strict=False)))
+        index = tuple(i + s for i, s in zip(outer, shift, strict=False))
+        here = mine.get(index)
         if here is not None:
             last = shift[-1]
-            if here & (bits << last if last >= 0 else bits >> -last):
+            common = here & (bits << last if last >= 0 else bits >> -last)
+            if common and inside(index, common):
                 return True
     return False

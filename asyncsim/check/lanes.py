@@ -6,27 +6,34 @@ after a warp barrier or more. Within one lane, program order is enough.
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
 from typing import Any
 
 from asyncsim.check.model import Touch, Who
-from asyncsim.memory.region import Region, SmemRegion
+from asyncsim.memory.region import GlobalBox, Region, SmemRegion
 from asyncsim.stream.dyn import Access
-from asyncsim.stream.resolve import union
 
 KEPT = 50_000  # answers, before all are forgotten
 
 
 class LaneOverlap:
-    """Exact overlap of two touches, with the answers kept (accesses and regions are shared)."""
+    """Exact overlap of two touches, with the answers kept (accesses and regions are shared).
+
+    elect.sync picks any lane: the elected one may be each of an access's lanes, and so may each of
+    the others. Only that two lanes are the same, or are not, is known.
+    """
 
     def __init__(self) -> None:
-        self._parts: dict[tuple[int, Who], tuple[Access, Region]] = {}
         self._overlaps: dict[tuple[int, int], tuple[Region, Region, bool]] = {}
         self._crossings: dict[tuple[int, int], tuple[Access, Access, bool]] = {}
 
     def overlap(self, x: Touch, y: Touch) -> bool:
         """Some bytes are touched by both."""
-        return self._regions(self.part(x.access, x.who), self.part(y.access, y.who))
+        if not self._regions(x.access.region, y.access.region):
+            return False
+        if x.step.warp is y.step.warp and x.who is not y.who:
+            return self._crosses(x.access, y.access)
+        return True
 
     def conflict(self, x: Touch, y: Touch) -> bool:
         """Some bytes are touched by both, and not only by the same lane of one warp."""
@@ -35,19 +42,6 @@ class LaneOverlap:
         if x.step.warp is y.step.warp and x.who is Who.OTHERS and y.who is Who.OTHERS:
             return self._crosses(x.access, y.access)
         return True
-
-    def part(self, access: Access, who: Who) -> Region:
-        """What the given observers of the warp touch."""
-        if not access.lanes or who is Who.BOTH:
-            return access.region
-        if who is Who.ELECTED:
-            return access.lanes[0]
-        key = (id(access), who)
-        known = self._parts.get(key)
-        if known is None:
-            _bound(self._parts)
-            known = self._parts[key] = (access, union(access.lanes[1:]))
-        return known[1]
 
     def _regions(self, a: Region, b: Region) -> bool:
         if a is b:
@@ -60,7 +54,7 @@ class LaneOverlap:
         return known[2]
 
     def _crosses(self, x: Access, y: Access) -> bool:
-        """Whether some lane 1..31 touches bytes that another of them touches in ``y``."""
+        """Whether some lane touches bytes that another lane touches in ``y``."""
         key = (id(x), id(y))
         known = self._crossings.get(key)
         if known is None:
@@ -91,8 +85,22 @@ def _crosses(x: Access, y: Access) -> bool:
 
 
 def _masks(access: Access) -> list[int] | None:
-    """The bytes of lanes 1..31 as bits from address 0."""
-    lanes = access.lanes[1:]
+    """The bytes of the lanes as bits from address 0."""
+    lanes = access.lanes
     if not all(isinstance(r, SmemRegion) for r in lanes):
         return None
     return [r.mask << r.low for r in lanes if isinstance(r, SmemRegion)]
+
+
+def lanes_collide(access: Access) -> bool:
+    """Whether two lanes of an op of all lanes touch common bytes."""
+    if not access.lanes:
+        return True
+    first = access.lanes[0]
+    if isinstance(first, SmemRegion) and isinstance(access.region, SmemRegion):
+        each = sum(r.bytes for r in access.lanes if isinstance(r, SmemRegion))
+        return each > access.region.bytes
+    starts = sorted(access.lanes, key=lambda r: r.start if isinstance(r, GlobalBox) else ())
+    if isinstance(first, GlobalBox) and first.elements == first.shape[-1]:  # neighbours suffice
+        return any(a.overlaps(b) for a, b in pairwise(starts))
+    return any(a.overlaps(b) for a, b in combinations(starts, 2))

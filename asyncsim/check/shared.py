@@ -14,7 +14,7 @@ from asyncsim.check.lanes import LaneOverlap
 from asyncsim.check.model import Clash, Reason, Step, Touch, Who
 from asyncsim.ir.op import GroupKind
 from asyncsim.memory.region import SmemRegion
-from asyncsim.stream.dyn import Proxy, Tag
+from asyncsim.stream.dyn import Access, Proxy, Tag
 
 
 @dataclass(slots=True)
@@ -70,7 +70,7 @@ class SharedMemory:
         layout: ClockLayout,
         lanes: LaneOverlap,
         clash: Callable[[Clash], None],
-        stale: Callable[[Touch, Touch | None], None],
+        stale: Callable[[Touch, Touch | None, Tag | None, Tag | None], None],
     ) -> None:
         self._layout, self._lanes = layout, lanes
         self._clash, self._stale = clash, stale
@@ -91,7 +91,7 @@ class SharedMemory:
                 clean &= self._examine(other, y, clock)
             if other.flying:
                 clean &= self._against_flying(other, y, clock)
-        if clean and not write and y.access.tag is not None:
+        if clean and not write and (y.access.tag is not None or y.access.parts):
             self._reads_meant(cell, y)
 
     def record(self, touches: Sequence[Touch]) -> None:
@@ -199,21 +199,37 @@ class SharedMemory:
         """Condition H: each byte's last writer brought the data that the reader means."""
         writers = [near for near in cell.near if near.cell.writes]
         if len(writers) == 1 and writers[0].covers:
-            self._compare(writers[0].cell.writes, y)
+            self._compare(writers[0].cell.writes, y, cell.region.mask)
             return
         writers.sort(key=lambda near: -near.cell.writes[-1].seq)
         rest = cell.region.mask
         for near in writers:
             if rest & near.bits:
-                self._compare(near.cell.writes, y)
+                self._compare(near.cell.writes, y, rest & near.bits)
                 rest &= ~near.bits
         if rest:
-            self._stale(y, None)
+            self._stale(y, None, None, y.access.tags[0][1])
 
-    def _compare(self, writes: list[Touch], y: Touch) -> None:
+    def _compare(self, writes: list[Touch], y: Touch, visible: int) -> None:
+        """``visible``: the bytes of the read's region that these writes have written last."""
         for x in writes:
-            if not same_data(x.access.tag, y.access.tag):
-                self._stale(y, x)
+            if not (x.access.parts or y.access.parts):
+                if not same_data(x.access.tag, y.access.tag):
+                    self._stale(y, x, x.access.tag, y.access.tag)
+            elif wrong := self._differ(x.access, y.access, visible):
+                self._stale(y, x, *wrong)
+
+    def _differ(self, x: Access, y: Access, visible: int) -> tuple[Tag | None, Tag | None] | None:
+        """The first tags, of a write and a read, that differ on a visible byte."""
+        if x.tags == y.tags:
+            return None
+        assert isinstance(y.region, SmemRegion)
+        brought = _by_tag(x, y.region)
+        for meant, mine in _by_tag(y, y.region).items():
+            for tag, theirs in brought.items():
+                if mine & theirs & visible and not same_data(tag, meant):
+                    return tag, meant
+        return None
 
     # -- cells ---------------------------------------------------------------------------------
 
@@ -243,6 +259,15 @@ def _vacuous_wait(x: Touch, y: Touch) -> Step | None:
             if wait.pos < reader.step.pos:
                 return wait if nothing_new else None
     return None
+
+
+def _by_tag(access: Access, to: SmemRegion) -> dict[Tag | None, int]:
+    """The bytes of each tag of an access, as bits of ``to``."""
+    found: dict[Tag | None, int] = {}
+    for region, tag in access.tags:
+        assert isinstance(region, SmemRegion)
+        found[tag] = found.get(tag, 0) | _aligned(region, to)
+    return found
 
 
 def same_data(brought: Tag | None, meant: Tag | None) -> bool:

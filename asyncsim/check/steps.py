@@ -82,7 +82,9 @@ class Steps:
                 return self.wgmma.fence
             case ops.WgmmaMmaAsync():
                 return self.wgmma.mma
-            case ops.LdGlobal() | ops.StGlobal() | ops.LdShared() | ops.StShared() | ops.Compute():
+            case ops.StGlobal() | ops.StShared():
+                return self.copies.store
+            case ops.LdGlobal() | ops.LdShared() | ops.Compute():
                 return self.copies.plain
             case _ as unreachable:
                 assert_never(unreachable)

@@ -16,6 +16,9 @@ from asyncsim.memory.region import Region
 Tag = tuple[str, tuple[int, ...]]
 """Which data bytes hold: a tensor and (its index - tile index) per dimension."""
 
+FILL: Tag = ("zero fill", ())
+"""What cp.async writes where it reads nothing: no element of a tensor, so that no read means it."""
+
 
 class Proxy(Enum):
     """Through which proxy an access is made (PTX ISA, memory consistency model: proxies)."""
@@ -43,6 +46,8 @@ class Access:
     ``lanes``: for an op of all lanes whose lanes touch different bytes, the region of each lane
     (``region`` is their union); empty when every lane touches all of ``region``.
     ``tag``: for a write, the data it brings; for a read, the data that is meant (None: any).
+    ``parts``: where these differ from lane to lane or byte to byte, each region and its tag; then
+    ``tag`` is None.
     """
 
     region: Region
@@ -50,6 +55,12 @@ class Access:
     proxy: Proxy
     lanes: tuple[Region, ...] = ()
     tag: Tag | None = None
+    parts: tuple[tuple[Region, Tag], ...] = ()
+
+    @property
+    def tags(self) -> tuple[tuple[Region, Tag | None], ...]:
+        """All regions with their tags."""
+        return self.parts or ((self.region, self.tag),)
 
 
 class Dyn:

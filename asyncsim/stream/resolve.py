@@ -13,7 +13,7 @@ from typing import assert_never
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.expr import is_lane_varying
+from asyncsim.ir.expr import Binary, Expr, is_lane_varying
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import (
@@ -26,6 +26,7 @@ from asyncsim.memory.region import (
 from asyncsim.rules import Rule
 from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
+from asyncsim.stream.fill import zero_filled
 from asyncsim.stream.operands import Evaluator, Values, constant
 
 _TABLE_LIMIT = 64  # a ring repeats after 2 * stages; what does not repeat is not worth keeping
@@ -179,17 +180,21 @@ class Resolver:
     ) -> Callable[[Values], Access]:
         stage = ev.value(view.stage)
         means = source or view.expects
-        tag = self._tag(view, means, ev) if means is not None else None
+        tag = self._tags(op, view, means, ev) if means is not None else None
         one = op.scope is Scope.ELECTED or not any(is_lane_varying(e) for e in view.start)
         starts, first = ev.lanes(view.start, one=one), 32 * self._warp_in_role
 
         def access(v: Values) -> Access:
             s = stage(v)
             lanes = tuple([self._smem_region(op, view, s, at) for at in starts(v, first)])
-            means_tag = tag(v) if tag is not None else None
-            if len(lanes) == 1:
-                return Access(lanes[0], write, proxy, (), means_tag)
-            return Access(self._union(lanes), write, proxy, lanes, means_tag)
+            region, own = (lanes[0], ()) if len(lanes) == 1 else (self._union(lanes), lanes)
+            if tag is None:
+                return Access(region, write, proxy, own)
+            tags = tag(v)
+            if len(tags) == 1:
+                return Access(region, write, proxy, own, tags[0])
+            parts = tuple(zip(own or lanes * len(tags), tags, strict=True))
+            return Access(region, write, proxy, own, None, parts)
 
         return access
 
@@ -222,19 +227,26 @@ class Resolver:
             region = self._shared.unions[key] = union(lanes)  # type: ignore[assignment]
         return region  # type: ignore[return-value]
 
-    def _tag(self, view: SmemView, means: GlobalView, ev: Evaluator) -> Callable[[Values], Tag]:
+    def _tags(
+        self, op: OpBase, view: SmemView, means: GlobalView, ev: Evaluator
+    ) -> Callable[[Values], list[Tag]]:
         """(tensor, tensor index - tile index): equal for a copy and the read that means it.
 
-        Lane-varying starts cancel in the difference, so lane 0 speaks for the warp.
+        Lane-varying starts cancel in most differences: then there is one tag, else one per lane.
         """
         rank, first = len(means.start), 32 * self._warp_in_role
-        both = ev.lanes(means.start + view.start, one=True)
+        exprs = means.start + view.start
+        one = op.scope is Scope.ELECTED or all(map(_lanes_cancel, means.start, view.start))
+        both = ev.lanes(exprs, one=one)
 
-        def tag(v: Values) -> Tag:
-            at = both(v, first)[0]
-            return means.tensor, tuple([at[d] - at[d + rank] for d in range(rank)])
+        def tags(v: Values) -> list[Tag]:
+            found = [
+                (means.tensor, tuple([at[d] - at[d + rank] for d in range(rank)]))
+                for at in both(v, first)
+            ]
+            return found[:1] if all(t == found[0] for t in found) else found
 
-        return tag
+        return tags
 
     def _global(
         self, op: OpBase, view: GlobalView, write: bool, proxy: Proxy, ev: Evaluator
@@ -265,10 +277,18 @@ class Resolver:
         if op.src_bytes is None:
             return lambda v: Dyn(op, None, op.bytes, lambda: (read(v), write(v)))
         sizes = ev.lanes((op.src_bytes,), one=op.scope is Scope.ELECTED)
-        first = 32 * self._warp_in_role
-        return lambda v: Dyn(
-            op, None, op.bytes, lambda: (read(v), write(v)), tuple([n for (n,) in sizes(v, first)])
-        )
+        first, shape = 32 * self._warp_in_role, self._schedule.tensor(op.src.tensor).shape
+
+        def make(v: Values) -> Dyn:
+            read_bytes = tuple([n for (n,) in sizes(v, first)])
+
+            def accesses() -> tuple[Access, ...]:
+                source = read(v)
+                return source, zero_filled(write(v), source, read_bytes, op.bytes, shape)
+
+            return Dyn(op, None, op.bytes, accesses, read_bytes)
+
+        return make
 
     def _compute(self, op: ops.Compute, ev: Evaluator) -> Maker:
         makers: list[Callable[[Values], Access]] = []
@@ -296,6 +316,19 @@ class SharedTables:
     smem: dict[SmemKey, SmemRegion] = field(default_factory=dict)
     unions: dict[tuple[int, ...], SmemRegion] = field(default_factory=dict)
     evaluators: dict[int, Evaluator] = field(default_factory=dict)
+
+
+def _lanes_cancel(a: Expr, b: Expr) -> bool:
+    """Whether ``a - b`` is the same in all lanes: what varies in both is one sum of equal terms."""
+    return sorted(_varying(a)) == sorted(_varying(b))
+
+
+def _varying(e: Expr, sign: int = 1) -> list[tuple[int, str]]:
+    """The lane-varying terms of a sum, with their signs."""
+    if isinstance(e, Binary) and e.op in ("+", "-"):
+        other = sign if e.op == "+" else -sign
+        return _varying(e.lhs, sign) + _varying(e.rhs, other)
+    return [(sign, repr(e))] if is_lane_varying(e) else []
 
 
 def union(regions: tuple[Region, ...]) -> Region:

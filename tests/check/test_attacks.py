@@ -174,18 +174,7 @@ def test_the_second_life_of_an_mbarrier(what: str, expected: str) -> None:
     assert rules(second_life(what)) == [expected]
 
 
-LANE_0 = "lane 0 speaks for all lanes, and a permutation that fixes lane 0 goes unseen"
-
-
-@pytest.mark.parametrize(
-    "permuted",
-    [
-        "",
-        pytest.param("copy", marks=false_clean(LANE_0)),
-        pytest.param("read", marks=false_clean(LANE_0)),
-        pytest.param("copy, whole read", marks=false_clean(LANE_0)),
-    ],
-)
+@pytest.mark.parametrize("permuted", ["", "copy", "read", "copy, whole read"])
 def test_every_lane_brings_and_means_its_own_data(permuted: str) -> None:
     k = ScheduleBuilder("lanes")
     source = k.global_tensor("source", (32, 4), "f32")
@@ -207,7 +196,6 @@ def test_every_lane_brings_and_means_its_own_data(permuted: str) -> None:
 
 
 @pytest.mark.parametrize("filled", ["all", "half", "lanes"])
-@false_clean("cp.async fills with zero what src_bytes leaves out; the read means tensor elements")
 def test_zero_fill_is_not_the_data_that_a_read_means(filled: str) -> None:
     k = ScheduleBuilder("fill")
     source = k.global_tensor("source", (32, 4), "f32")
@@ -223,7 +211,6 @@ def test_zero_fill_is_not_the_data_that_a_read_means(filled: str) -> None:
 
 
 @pytest.mark.parametrize("where", ["shared", "shared, by one", "global", "global, by one", "copy"])
-@false_clean("lanes of one instruction write common bytes: which value stays is undefined")
 def test_lanes_of_one_store_write_disjoint_bytes(where: str) -> None:
     k = ScheduleBuilder("lanes_store")
     source = k.global_tensor("source", (1, 128), "f32")
@@ -244,7 +231,6 @@ def test_lanes_of_one_store_write_disjoint_bytes(where: str) -> None:
 
 
 @pytest.mark.parametrize("strides", [(0, 1), (16, 1)])
-@false_clean("rows overlap in memory: the CTAs write common bytes at different indices")
 def test_outputs_whose_strides_alias(strides: tuple[int, int]) -> None:
     k = ScheduleBuilder("aliased")
     k.grid(2)
@@ -275,7 +261,6 @@ def test_a_negative_byte_count_from_an_argument() -> None:
     assert rules(k.finish()) == ["TX_RANGE"]
 
 
-@false_clean("elect.sync does not promise lane 0: the elected lane may read what lane 0 copied")
 def test_the_elected_lane_need_not_be_lane_0() -> None:
     k = ScheduleBuilder("elected")
     source = k.global_tensor("source", (32, 4), "f32")

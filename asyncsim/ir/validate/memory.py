@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import Fragment, SmemTile, Swizzle
+from asyncsim.ir.decl import Fragment, GlobalTensor, SmemTile, Swizzle
 from asyncsim.ir.expr import Const
 from asyncsim.ir.op import FragmentRef, GlobalView, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule
@@ -135,4 +135,27 @@ def _parts(op: OpBase, kind: type[T]) -> Iterator[T]:
                 yield item
 
 
-CHECKS = (_tile_alignment, _fragments, _views, _moves)
+def _outputs_are_injective(s: Schedule) -> Iterator[ScheduleError]:
+    """Elements of a tensor that is written are apart in memory, so that indices tell them apart."""
+    written = {o.dst.tensor for o in s.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)}
+    for t in s.of_kind(GlobalTensor):
+        if t.name in written and _aliased(t):
+            yield ScheduleError(
+                f"{t.name} is written, and strides {t.strides} of shape {t.shape} put two of its "
+                "elements at one address",
+                loc=t.loc,
+                rule=Rule.GLOBAL_WRITE_OVERLAP,
+                fix="each stride must exceed the extent of all dimensions with smaller strides",
+            )
+
+
+def _aliased(t: GlobalTensor) -> bool:
+    last = 0  # offset of the last element of the dimensions so far
+    for stride, extent in sorted((abs(k), n) for k, n in zip(t.strides, t.shape, strict=True)):
+        if extent > 1 and stride <= last:
+            return True
+        last += stride * (extent - 1)
+    return False
+
+
+CHECKS = (_tile_alignment, _fragments, _views, _moves, _outputs_are_injective)
