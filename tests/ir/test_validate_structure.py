@@ -146,3 +146,20 @@ def test_a_compute_gets_one_view_for_the_warp():
         "Compute: a shared-memory operand starts elsewhere in each lane",
         "pass one view for the warp; a compute body can index it by lane",
     )
+
+
+def test_what_an_elected_lane_runs_does_not_depend_on_the_lane():
+    def store(k, start):
+        out = k.global_tensor("out", (32,), "f32", output=True)
+        x = k.fragment("x", registers=1)
+        with k.elect():
+            k.mem.st_global(out.box((start(k),), (1,)), x.all)
+
+    k = ScheduleBuilder("one")
+    store(k, lambda k: k.warp_in_role)
+    k.finish()
+    expect(
+        lambda k: store(k, lambda k: k.lane),
+        "StGlobal: an operand depends on the lane, and elect may pick any lane",
+        "use warp_in_role, or move it out of elect",
+    )

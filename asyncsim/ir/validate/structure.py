@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Binary, Expr, Unary, Var, is_lane_varying, walk
-from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, SmemView
+from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 
@@ -125,6 +125,17 @@ def _lanes_agree(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
+def _elected_lane_is_unknown(s: Schedule) -> Iterator[ScheduleError]:
+    """``elect.sync`` names no lane: what it runs must not depend on which one it is."""
+    for op in s.ops():
+        if op.scope is Scope.ELECTED and any(is_lane_varying(e) for e in _expressions(op)):
+            yield ScheduleError(
+                f"{type(op).__name__}: an operand depends on the lane, and elect may pick any lane",
+                fix="use warp_in_role, or move it out of elect",
+                loc=op.loc,
+            )
+
+
 def _uniform_parts(value: object) -> Iterator[Expr]:
     match value:
         case MbarrierRef(stage=stage) | SmemView(stage=stage):
@@ -188,4 +199,4 @@ def _is_small(expr: Expr) -> bool:
     return False
 
 
-CHECKS = (_depth, _expression_size, _variables, _lanes_agree)
+CHECKS = (_depth, _expression_size, _variables, _lanes_agree, _elected_lane_is_unknown)
