@@ -18,7 +18,6 @@ from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Finding, Rule, Severity
 from asyncsim.stream.program import Program, StreamLimit
 
-
 MAX_COMPARED = 10_000  # ops over all CTAs that are enumerated where moves do not decide
 
 

@@ -116,9 +116,26 @@ def _supersedes(y: Touch, x: Touch) -> bool:
     )
 
 
+def _tiled(access: Access) -> bool:
+    """Whether the region is exactly what the lanes touch: equal pieces of rows, side by side."""
+    if not access.lanes:
+        return True
+    whole, first = access.region, access.lanes[0]
+    assert isinstance(whole, GlobalBox) and isinstance(first, GlobalBox)
+    width = first.shape[-1]
+    starts = {
+        lane.start
+        for lane in access.lanes
+        if isinstance(lane, GlobalBox)
+        and lane.shape == first.shape
+        and (lane.start[-1] - whole.start[-1]) % width == 0
+    }
+    return first.elements == width and len(starts) * width == whole.elements
+
+
 def rows(access: Access, shape: tuple[int, ...] = ()) -> Iterator[tuple[Row, int]]:
     """(row, bits of a span of the last dimension) of what an op touches, clipped to a shape."""
-    boxes = access.lanes or (access.region,)
+    boxes = (access.region,) if _tiled(access) else access.lanes
     merged: dict[Row, int] = {}
     for box in boxes:
         assert isinstance(box, GlobalBox)

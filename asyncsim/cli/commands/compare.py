@@ -51,7 +51,9 @@ def run(args: Namespace) -> ExitCode:
     machine = load_machine(args.machine)
     rows = _rows(scenario, parse_parameters(args.params))
     with working("comparing", quiet=args.json) as tell:
-        counted = _counted(predictor(machine), total=len({configuration(m) for m in rows}), tell=tell)
+        counted = _counted(
+            predictor(machine), total=len({configuration(m) for m in rows}), tell=tell
+        )
         comparison = compare(rows, counted)
     if args.json:
         emit_json(comparison_json(_only_worst(comparison, args.worst)))
