@@ -117,6 +117,7 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
                     phase.set(phase ^ 1)
                 k.fence.proxy_async("all")
                 k.fence.proxy_async("global")
+                k.bar.warp_sync()  # the other lanes still wait until here
                 with k.elect():
                     k.mbarrier.inval(turn[0])
     return k.finish()
