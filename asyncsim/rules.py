@@ -81,6 +81,24 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WitnessStep:
+    """One step of an execution that fails. ``then`` says what became of it: ``the copy lands``."""
+
+    place: Place
+    then: str = ""
+
+    @property
+    def text(self) -> str:
+        """Who, at which loop indices, what; without the place in the source."""
+        at = f" [{', '.join(map(str, self.place.indices))}]" if self.place.indices else ""
+        return f"{self.place.who}{at}: {self.place.what}"
+
+    def __str__(self) -> str:
+        where = f"  ({self.place.loc})" if self.place.loc else ""
+        return f"{self.text}{where}" + (f": {self.then}" if self.then else "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Finding:
     """A broken rule.
 
@@ -94,7 +112,7 @@ class Finding:
     message: str
     where: tuple[Place, ...] = ()
     missing: str = ""
-    witness: tuple[str, ...] = ()
+    witness: tuple[WitnessStep, ...] = ()
     repair: str = ""
     condition: str = ""
     detail: tuple[str, ...] = ()

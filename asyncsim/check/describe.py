@@ -91,13 +91,5 @@ def step_place(step: Step, who: Who | None = None) -> Place:
     )
 
 
-def step_line(step: Step) -> str:
-    """A line of a witness."""
-    dyn, indices = step.event
-    at = f" [{', '.join(map(str, indices))}]" if indices else ""
-    where = f"  ({dyn.op.loc})" if dyn.op.loc else ""
-    return f"{who_text(step)}{at}: {op_text(dyn)}{where}"
-
-
 def loc_of(step: Step) -> SourceLoc | None:
     return step.dyn.op.loc

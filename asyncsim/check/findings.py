@@ -20,7 +20,7 @@ from asyncsim.check.model import (
     Step,
 )
 from asyncsim.check.repairs import fault_advice
-from asyncsim.check.witness import lines
+from asyncsim.check.witness import steps as witness_of
 from asyncsim.errors import SourceLoc
 from asyncsim.ir.op import BarSync, MbarrierInval
 from asyncsim.rules import Finding, Rule, Severity
@@ -91,7 +91,7 @@ def _from_clash(clash: Clash) -> Candidate:
         message=named.message,
         where=(step_place(x.step, x.who), step_place(y.step, y.who)),
         missing=named.missing,
-        witness=lines(clash.recent, (x.step, y.step)),
+        witness=witness_of(clash.recent, (x.step, y.step)),
         repair=named.repair,
     )
     proxy = clash.reason is Reason.PROXY
@@ -109,7 +109,7 @@ def _from_fault(fault: Fault) -> Candidate:
         message=fault.message,
         where=tuple(step_place(s) for s in steps),
         missing=missing,
-        witness=lines(fault.recent, steps),
+        witness=witness_of(fault.recent, steps),
         repair=fault.repair or repair,
     )
     culprit = fault.other if fault.rule is Rule.WAIT_GROUP_TOO_LOOSE else fault.step
@@ -124,7 +124,7 @@ def _from_hang(hang: Hang, recent: Iterable[tuple[Step, bool]]) -> Candidate:
         message=hang.message,
         where=tuple(step_place(s) for s in hang.steps),
         missing=missing,
-        witness=lines(recent, hang.steps),
+        witness=witness_of(recent, hang.steps),
         repair=repair,
         detail=hang.detail,
         condition=hang.condition,

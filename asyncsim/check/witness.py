@@ -1,17 +1,18 @@
-"""Witnesses: the steps of an execution that lead to a failure, as lines of text."""
+"""Witnesses: the steps of an execution that lead to a failure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from asyncsim.check.describe import step_line
+from asyncsim.check.describe import step_place
 from asyncsim.check.model import Step
+from asyncsim.rules import WitnessStep
 
 KEPT = 96  # synchronisation steps that an execution remembers
 SHOWN = 10
 
 
-def lines(recent: Iterable[tuple[Step, bool]], last: Sequence[Step]) -> tuple[str, ...]:
+def steps(recent: Iterable[tuple[Step, bool]], last: Sequence[Step]) -> tuple[WitnessStep, ...]:
     """The latest steps of the warps in ``last``, then ``last`` itself, in order.
 
     ``recent``: steps in order of execution; True: a copy of that step lands.
@@ -25,7 +26,7 @@ def lines(recent: Iterable[tuple[Step, bool]], last: Sequence[Step]) -> tuple[st
         own = step.warp.index in warps and (step.warp.index, step.pos) not in ends
         if lands:
             if step.dyn.barrier in barriers:
-                told.append(f"{step_line(step)}: the copy lands")
+                told.append(WitnessStep(place=step_place(step), then="the copy lands"))
         elif own:
-            told.append(step_line(step))
-    return (*told[-SHOWN:], *map(step_line, last))
+            told.append(WitnessStep(place=step_place(step)))
+    return (*told[-SHOWN:], *(WitnessStep(place=step_place(step)) for step in last))

@@ -49,9 +49,8 @@ def finding_text(f: Finding) -> str:
     if f.witness:
         out.append("  witness:")
         digits = len(str(len(f.witness)))
-        out += [
-            wrap(step, first=f"    {i:>{digits}}. ") for i, step in enumerate(f.witness, start=1)
-        ]
+        numbered = enumerate(map(str, f.witness), start=1)
+        out += [wrap(step, first=f"    {i:>{digits}}. ") for i, step in numbered]
     if f.repair:
         out.append(wrap(f.repair, first="  repair: "))
     return "\n".join(out)

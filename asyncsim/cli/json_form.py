@@ -73,7 +73,7 @@ def finding_json(f: Finding) -> dict[str, Any]:
         "severity": f.severity.value,
         "message": f.message + missing,
         "where": [_place_json(p) for p in f.where],
-        "witness": [*f.witness, *f.detail],
+        "witness": [*map(str, f.witness), *f.detail],
         "repair": f.repair,
     }
 
