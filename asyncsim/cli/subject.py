@@ -56,26 +56,30 @@ class Subject:
 def load_subject(args: Namespace) -> Subject:
     """Find the scenario and trace it. Raises UsageError; ScheduleError if it names no rule."""
     scenario = load_scenario(args.scenario)
-    given = parse_parameters(args.params)
-    params = scenario.values(given, args.twin)
+    return build_subject(scenario, args.scenario, parse_parameters(args.params), args.twin)
+
+
+def build_subject(scenario: Scenario, spec: str, given: dict[str, int], twin: str) -> Subject:
+    """Trace a scenario. Raises as ``load_subject``."""
+    params = scenario.values(given, twin)
     schedule, finding = None, None
     try:
         with stranger(f"building {scenario.name}"):
-            schedule = scenario.build(given, args.twin)
+            schedule = scenario.build(given, twin)
     except ScheduleError as error:
         if error.rule is None:
             raise
         finding = as_finding(error)
     if schedule is not None and not isinstance(schedule, Schedule):
         raise UsageError(
-            f"{args.scenario} returned {type(schedule).__name__}, not a Schedule; end it with "
+            f"{spec} returned {type(schedule).__name__}, not a Schedule; end it with "
             "`return k.finish()`"
         )
     return Subject(
         scenario=scenario,
-        spec=args.scenario,
+        spec=spec,
         params=params,
-        twin=args.twin,
+        twin=twin,
         schedule=schedule,
         finding=finding,
     )

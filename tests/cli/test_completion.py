@@ -73,7 +73,10 @@ def test_every_word_is_in_every_script(cli, shell: str) -> None:  # type: ignore
 def test_every_option_is_known() -> None:
     run_options = {n for c in WORDS.commands if c.name == "run" for o in c.options for n in o.names}
     assert {"--machine", "--twin", "-p", "--l2", "--trace", "--stamps", "--json"} <= run_options
-    assert WORDS.choices() == {"--l2": ("cold", "warm")}
+    assert WORDS.choices() == {
+        "--l2": ("cold", "warm"),
+        "--format": ("text", "json", "sarif", "github"),
+    }
 
 
 def test_usage(cli) -> None:  # type: ignore[no-untyped-def]

@@ -1,0 +1,121 @@
+"""``check --over``: the verdict for every combination of parameter values."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from asyncsim.cli.progress import working
+from asyncsim.cli.subject import build_subject, load_scenario
+from asyncsim.cli.verdict import prove
+from asyncsim.errors import ScheduleError, UsageError
+from asyncsim.predict.result import Verdict
+from asyncsim.rules import Rule, Severity
+from asyncsim.scenario import Scenario
+
+MAX_CELLS = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cell:
+    """One combination. ``verdict`` None: no such schedule, ``why`` says what forbids it."""
+
+    values: tuple[int, ...]
+    verdict: Verdict | None
+    rules: tuple[Rule, ...] = ()
+    warnings: tuple[Rule, ...] = ()
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SafeMap:
+    """``over``: the swept parameters and their values; ``cells``: their product, in order."""
+
+    scenario: str
+    fixed: dict[str, int]
+    twin: str
+    over: dict[str, tuple[int, ...]]
+    cells: tuple[Cell, ...]
+
+
+def parse_over(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """``["stages=1:8", "tiles=0,1,24"]``; both ends of a range count. Raises UsageError."""
+    over: dict[str, tuple[int, ...]] = {}
+    cells = 1
+    for text in texts:
+        name, equals, values = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or not name:
+            raise UsageError(f"--over {text}: write --over NAME=FIRST:LAST or NAME=1,2,4")
+        if name in over:
+            raise UsageError(f"--over {text}: {name} is swept already; give all its values at once")
+        over[name] = tuple(v for part in values.split(",") for v in _range(text, part))
+        cells *= len(over[name])
+        if cells > MAX_CELLS:
+            raise UsageError(
+                f"--over {text}: more than {MAX_CELLS:,} combinations; sweep fewer values"
+            )
+    return over
+
+
+def _range(text: str, part: str) -> range:
+    try:
+        first, *rest = (int(end, 0) for end in part.split(":"))
+        last, step = (*rest, *(first, 1)[len(rest) :])
+    except ValueError:
+        raise UsageError(
+            f"--over {text}: {part!r} is no value; write a number, FIRST:LAST or FIRST:LAST:STEP"
+        ) from None
+    if step < 1 or last < first:
+        raise UsageError(
+            f"--over {text}: {part!r} is empty; FIRST is at most LAST, STEP at least 1"
+        )
+    if (last - first) // step >= MAX_CELLS:
+        raise UsageError(f"--over {text}: more than {MAX_CELLS:,} combinations; sweep fewer values")
+    return range(first, last + 1, step)
+
+
+def sweep(
+    args: Namespace, given: dict[str, int], over: dict[str, tuple[int, ...]], *, quiet: bool
+) -> SafeMap:
+    """Check every combination. Raises UsageError for a parameter that the scenario lacks, or when
+    none of the combinations is a schedule."""
+    scenario = load_scenario(args.scenario)
+    both = [name for name in over if name in given]
+    if both:
+        raise UsageError(f"{both[0]} is given and swept; drop one of the two")
+    scenario.values(dict.fromkeys(over, 0))
+    fixed = {n: v for n, v in scenario.values(given, args.twin).items() if n not in over}
+    cells = []
+    with working(f"checking {scenario.name}", quiet=quiet) as tell:
+        for values in product(*over.values()):
+            named = dict(zip(over, values, strict=True))
+            tell(f"checking {scenario.name} " + " ".join(f"{n}={v}" for n, v in named.items()))
+            cells.append(_cell(args, scenario, {**given, **named}, values))
+    if all(cell.verdict is None for cell in cells):
+        raise UsageError(f"no combination is a schedule; the first one: {cells[0].why}")
+    return SafeMap(
+        scenario=scenario.name, fixed=fixed, twin=args.twin, over=over, cells=tuple(cells)
+    )
+
+
+def _cell(
+    args: Namespace, scenario: Scenario, params: dict[str, int], values: tuple[int, ...]
+) -> Cell:
+    try:
+        result = prove(build_subject(scenario, args.scenario, params, args.twin), quiet=True)
+    except (ScheduleError, UsageError) as error:
+        return Cell(values=values, verdict=None, why=str(error))
+    found = {
+        severity: tuple(dict.fromkeys(f.rule for f in result.findings if f.severity is severity))
+        for severity in Severity
+    }
+    return Cell(
+        values=values,
+        verdict=result.under(strict=args.strict),
+        rules=found[Severity.ERROR],
+        warnings=found[Severity.WARNING],
+        why=result.note,
+    )

@@ -1,0 +1,129 @@
+"""``check --over``: the safe map."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RING = ("check", "cp_async_multistage", "--ctas", 1, "--tile-bytes", 2048)
+
+
+def test_the_map_of_commits_inside_the_condition(cli: Any) -> None:
+    """Wrong for 3 stages and more and at least one tile; two stages wait for everything."""
+    done = cli(*RING, "--twin", "commit_if_copied", "--over", "stages=1:4", "--over", "tiles=0:5")
+    assert done.code == 1
+    assert done.out == (
+        "cp_async_multistage tile_bytes=2048 ffma=64 ctas=1 twin=commit_if_copied\n"
+        "\n"
+        "stages \\ tiles 0 1 2 3 4 5\n"
+        "             1 - - - - - -\n"
+        "             2 . . . . . .\n"
+        "             3 . A A A A A\n"
+        "             4 . A A A A A\n"
+        "\n"
+        ".    8  clean: no interleaving breaks a rule\n"
+        "-    6  no such schedule; first at stages=1 tiles=0: stages = 1;\n"
+        "        wait_group(stages - 2) needs at least 2 stages\n"
+        "A   10  WAIT_GROUP_TOO_LOOSE: wait_group N leaves the group that is needed\n"
+        "        pending; first at stages=3 tiles=1\n"
+    )
+
+
+def test_the_clean_form_is_clean_for_every_trip_count(cli: Any) -> None:
+    done = cli(*RING, "--over", "stages=2:4", "--over", "tiles=0:9", "--json")
+    report = json.loads(done.out)
+    assert (done.code, len(report["cells"])) == (0, 30)
+    assert {c["verdict"] for c in report["cells"]} == {"clean"}
+    assert report["over"] == {"stages": [2, 3, 4], "tiles": list(range(10))}
+    assert report["cells"][11]["params"] == {"stages": 3, "tiles": 1}
+
+
+def test_one_parameter_is_one_row_and_wide_maps_are_folded(cli: Any) -> None:
+    out = cli("check", "tma_ring", "--ctas", 1, "--over", "tiles=0:40").out
+    assert max(map(len, out.splitlines())) <= 80
+    grid = out.split("\n\n")[1:-1]
+    shown = " ".join(block.splitlines()[0].removeprefix("tiles") for block in grid).split()
+    assert shown == [str(n) for n in range(41)]
+
+
+def test_more_parameters_are_more_grids(cli: Any) -> None:
+    argv = ("--over", "consumers=1,4", "--over", "stages=1:2", "--over", "tiles=1:2")
+    out = cli("check", "tma_ring", "--ctas", 1, *argv).out
+    assert "\n\nconsumers=1\nstages \\ tiles 1 2\n             1 . .\n" in out
+    assert "\n\nconsumers=4\nstages \\ tiles 1 2\n" in out
+
+
+def test_warnings_and_strict(cli: Any) -> None:
+    argv = ("check", "tma_ring", "--ctas", 1, "--twin", "no_proxy_fence", "--over", "tiles=6,8")
+    assert "\nw    2  clean with warnings; first at tiles=6\n" in cli(*argv).out
+    strict = cli(*argv, "--strict")
+    assert strict.code == 1 and "\nA    2  PROXY_WAR: " in strict.out
+
+
+def test_the_map_is_exported(cli: Any, tmp_path: Path) -> None:
+    argv = (*RING, "--twin", "commit_if_copied", "--over", "stages=2:3", "--over", "tiles=1")
+    cli(*argv, "--out", tmp_path / "map.csv")
+    with (tmp_path / "map.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(r["stages"], r["tiles"], r["verdict"], r["rules"]) for r in rows] == [
+        ("2", "1", "clean", ""),
+        ("3", "1", "findings", "WAIT_GROUP_TOO_LOOSE"),
+    ]
+    printed = cli(*argv, "--json", "--out", tmp_path / "map.json").out
+    assert json.loads((tmp_path / "map.json").read_text()) == json.loads(printed)
+
+
+@pytest.mark.parametrize(
+    ("argv", "said"),
+    [
+        (("--over", "tiles"), "--over tiles: write --over NAME=FIRST:LAST or NAME=1,2,4"),
+        (
+            ("--over", "tiles=a:4"),
+            "--over tiles=a:4: 'a:4' is no value; write a number, FIRST:LAST or FIRST:LAST:STEP",
+        ),
+        (
+            ("--over", "tiles=1:2:3:4"),
+            "--over tiles=1:2:3:4: '1:2:3:4' is no value; write a number, FIRST:LAST or "
+            "FIRST:LAST:STEP",
+        ),
+        (
+            ("--over", "tiles=4:1"),
+            "--over tiles=4:1: '4:1' is empty; FIRST is at most LAST, STEP at least 1",
+        ),
+        (
+            ("--over", "tiles=0:99999999999"),
+            "--over tiles=0:99999999999: more than 10,000 combinations; sweep fewer values",
+        ),
+        (
+            ("--over", "tiles=0:199", "--over", "stages=1:99"),
+            "--over stages=1:99: more than 10,000 combinations; sweep fewer values",
+        ),
+        (
+            ("--over", "tiles=1", "--over", "tiles=2"),
+            "--over tiles=2: tiles is swept already; give all its values at once",
+        ),
+        (("--over", "tiles=1", "--tiles", 2), "tiles is given and swept; drop one of the two"),
+        (
+            ("--over", "tile=1"),
+            "scenario 'tma_ring' has no parameter 'tile'; did you mean 'tiles'? it has stages, "
+            "tiles, tile_bytes, consumers, ffma, ctas",
+        ),
+        (
+            ("--over", "stages=0"),
+            "no combination is a schedule; the first one: stages = 0; a ring has at least 1 stage",
+        ),
+        (("--over", "tiles=1", "--out", "m.txt"), "--out m.txt: end the name in .json or .csv"),
+        (("--out", "m.csv"), "--out writes the map of --over; add --over NAME=FIRST:LAST"),
+        (
+            ("--over", "tiles=1", "--format", "sarif"),
+            "--over has no --format sarif; use text or json, or --out map.csv",
+        ),
+    ],
+)
+def test_bad_sweeps_are_one_line(cli: Any, argv: tuple[object, ...], said: str) -> None:
+    done = cli("check", "tma_ring", *argv)
+    assert (done.code, done.out, done.err) == (2, "", f"asyncsim: {said}\n")
