@@ -30,7 +30,9 @@ def main() -> int:
             reply = RunReply(error=f"environment: {error}")
         except Exception as error:  # a CUDA error poisons the context: answer, then leave
             text = " ".join(f"{type(error).__name__}: {error}".split())
-            print(encode(RunReply(error=text[:600])), file=answers, flush=True)
+            done, launched = (gpu.done, gpu.launched) if gpu else (0, False)
+            reply = RunReply(error=text[:600], done=done, launched=launched)
+            print(encode(reply), file=answers, flush=True)
             return 1
         print(encode(reply), file=answers, flush=True)
     return 0

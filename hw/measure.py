@@ -29,7 +29,6 @@ from asyncsim.hw.launch.protocol import RunSpec
 from asyncsim.hw.launch.run import run_schedule
 from asyncsim.hw.launch.timing import timing_of
 from asyncsim.hw.launch.verify import chosen_ctas, compare_outputs, expected_outputs
-from asyncsim.hw.twins import measure_twins
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.schedule import Schedule
 
@@ -217,7 +216,6 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", required=True, type=Path)
     parser.add_argument("--set", default="slice", choices=sorted(SETS))
     parser.add_argument("--reference", action="store_true", help="cuBLAS in the same run")
-    parser.add_argument("--twins", action="store_true", help="guarded runs of the broken twins")
     parser.add_argument("--stamps", action="store_true", help="what stamping costs")
     parser.add_argument("--commit", default=commit_id(), help="recorded with the rows")
     args = parser.parse_args(argv)
@@ -231,13 +229,9 @@ def main(argv: list[str] | None = None) -> int:
             rows.append(row)
             args.out.write_text(document_text(document), encoding="utf-8")
             print(f"{time.monotonic() - begin:6.1f} s {_line(row)}", flush=True)
-        names = dict.fromkeys(c.scenario for c in SETS[args.set])
         if args.stamps:
             document["stamps"] = stamp_rows(child, SETS[args.set])
             print(*document["stamps"], sep="\n", flush=True)
-        if args.twins:
-            document["twins"] = measure_twins(child, names)
-            print(*document["twins"], sep="\n", flush=True)
     if args.reference:
         document["reference"] = cublas_rows()
         for row in document["reference"]:

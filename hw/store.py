@@ -15,7 +15,7 @@ from typing import Any
 from asyncsim.errors import UsageError
 
 FOLDER = Path(__file__).parent / "data" / "measurements"
-_PROVENANCE = ("gpu", "board", "driver", "cuda", "nvrtc", "date", "commit")
+PROVENANCE = ("gpu", "board", "driver", "cuda", "nvrtc", "date", "commit")
 _NUMBERS = ("cycles", "cycles_p10", "cycles_p90", "time_us", "clock_mhz")
 
 
@@ -57,10 +57,10 @@ def load_file(path: Path) -> tuple[Measurement, ...]:
     if not isinstance(document, dict) or document.get("schema") != 1:
         raise UsageError(f"{path.name}: not a measurement file of schema 1; measure again")
     provenance = document.get("provenance", {})
-    missing = [name for name in _PROVENANCE if name not in provenance]
+    missing = [name for name in PROVENANCE if name not in provenance]
     if missing:
         raise UsageError(f"{path.name}: provenance lacks {', '.join(missing)}; measure again")
-    facts = {name: str(provenance[name]) for name in _PROVENANCE}
+    facts = {name: str(provenance[name]) for name in PROVENANCE}
     rows = [r for r in document.get("rows", ()) if "error" not in r]
     return tuple(_row(path, i, row, facts) for i, row in enumerate(rows))
 

@@ -1,87 +1,170 @@
-"""What the GPU shows of broken twins: guarded runs, and delays that provoke what timing hides."""
+"""What the GPU shows of broken twins: guarded launches, and delays that provoke what timing hides.
+
+A twin shows when a wait times out, CUDA raises an exception, or the data are not what the clean
+schedule computes. Launched are, until it does: the twin as it is; with the delays that check's
+findings suggest; with one op after the other delayed; with random delays. All that for each of
+its problems (small.py), with L2 cold and warm. The clean schedule is launched on the same
+problem: what it does not compute either says nothing of the twin.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from asyncsim.catalog import find_scenario
+from asyncsim.check import check
 from asyncsim.errors import ScheduleError
-from asyncsim.hw.compile import CompileError
-from asyncsim.hw.launch import Child, RunResult, run_schedule
-from asyncsim.hw.launch.child_process import LaunchFailed
-from asyncsim.ir import op as ops
-from asyncsim.ir.op import OpBase
-from asyncsim.ir.schedule import Schedule, statements
+from asyncsim.hw.compile import CompileError, compile_schedule
+from asyncsim.hw.delays import random_table, table_of
+from asyncsim.hw.guide import Try, tries
+from asyncsim.hw.launch.child_process import Child, LaunchFailed
+from asyncsim.hw.launch.series import Meaning, Series, meaning_of, run_series
+from asyncsim.hw.render import Variant
+from asyncsim.hw.small import twin_problems
+from asyncsim.ir.schedule import Schedule
+from asyncsim.rules import Rule
 from asyncsim.scenario import Scenario, Twin
 
-DELAY_CYCLES = 20_000
-_SIZES = {"m": 256, "n": 256, "k": 1024, "ctas": 8, "tiles": 24}
+PLAIN, RANDOM, CONTROL = 50, 200, 5
+_MOST_CTAS = 16
+_L2 = ("cold", "warm")
 
 Row = dict[str, Any]
 
 
-def measure_twins(child: Child, names: Iterable[str]) -> list[Row]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One set of parameters of a twin: what it ought to compute, and what to try."""
+
+    scenario: str
+    twin: str
+    params: dict[str, int]
+    meaning: Meaning
+    tries: list[Try]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a twin showed, and after which launches. ``form``: "hidden" if it did not show."""
+
+    form: str
+    what: str = ""
+    delay: str = ""
+    launches: int = 0
+    advisories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Task:
+    """A twin and its problems, which are being prepared."""
+
+    scenario: Scenario
+    twin: Twin
+    problems: list[Future[Problem]]
+
+
+def submit_twins(names: Iterable[str], pool: ProcessPoolExecutor) -> list[Task]:
+    """Have every problem of every twin of these scenarios prepared."""
+    tasks = []
+    for scenario in map(find_scenario, names):
+        for twin in scenario.twins:
+            sets = [p for p, _ in twin_problems(scenario, twin)] if twin.launch else []
+            work = [pool.submit(prepare, scenario.name, twin.name, p) for p in sets]
+            tasks.append(Task(scenario=scenario, twin=twin, problems=work))
+    return tasks
+
+
+def measure_twins(tasks: Iterable[Task], child: Child, seed: int) -> Iterator[Row]:
     """A row for every twin: its rule, and how it shows on the GPU, if at all."""
-    rows = []
-    for name in names:
-        scenario = find_scenario(name)
-        rows += [_twin_row(child, scenario, twin) for twin in scenario.twins]
-    return rows
+    for task in tasks:
+        yield _twin_row(child, task.scenario, task.twin, task.problems, seed)
 
 
-def _twin_row(child: Child, scenario: Scenario, twin: Twin) -> Row:
-    row: Row = {"scenario": scenario.name, "twin": twin.name, "rule": twin.rule.name}
-    if not twin.launch:
-        return {**row, "shown": False, "how": "never launched"}
-    sizes = {n: v for n, v in _SIZES.items() if n in scenario.params and n not in twin.params}
-    try:
-        schedule = scenario.build(sizes, twin.name)
-        shown, how, advisories = show(child, schedule)
-    except (ScheduleError, CompileError) as error:
-        return {**row, "shown": False, "how": str(error)}
-    return {**row, "shown": shown, "how": how, "advisories": advisories}
-
-
-def show(child: Child, schedule: Schedule) -> tuple[bool, str, list[str]]:
-    """Whether a broken schedule shows on the GPU, how, and what ptxas advised.
-
-    First without delays; then one op after the other is delayed, until the data are wrong, a wait
-    times out, or the GPU raises an exception.
-    """
-    tries: list[tuple[str, dict[int | tuple[int, int], int]]] = [("", {})]
-    for role in schedule.roles():
-        last = role.first_warp + role.warps - 1
-        for op in (s for s in statements(role.body) if isinstance(s, OpBase)):
-            if not _may_matter(op):
-                continue
-            what = f"with op #{op.id} ({type(op).__name__}, {op.loc}) delayed"
-            tries.append((f"{what}: ", {op.id: DELAY_CYCLES}))
-            if role.warps > 1:
-                tries.append((f"{what} in warp {last}: ", {(op.id, last): DELAY_CYCLES}))
-    advisories: list[str] = []
-    how = ""
-    for where, delays in tries:
-        try:
-            r = run_schedule(schedule, child=child, launches=0, delays=delays, broken=True)
-        except LaunchFailed as error:
-            return True, f"{where}{error}", advisories
-        advisories = list(r.compiled.resources.advisories)
-        how = how or _outcome(r)
-        if _shows(r):
-            return True, where + _outcome(r), advisories
-    return False, how, advisories
-
-
-def _may_matter(op: OpBase) -> bool:
-    return not isinstance(
-        op, ops.MbarrierInit | ops.FenceMbarrierInit | ops.WgmmaMmaAsync | ops.StGlobal
+def prepare(scenario: str, twin: str, params: dict[str, int]) -> Problem:
+    """What takes time on the host: check, ``evaluate`` of the clean schedule, the compiler."""
+    found = find_scenario(scenario)
+    broken = found.build(params, twin)
+    for delays in (False, True):
+        compile_schedule(broken, variant=Variant(delays=delays), allow_advisories=True)
+    return Problem(
+        scenario=scenario,
+        twin=twin,
+        params=params,
+        meaning=meaning_of(found.build(params), _MOST_CTAS),
+        tries=tries(broken, check(broken).findings),
     )
 
 
-def _shows(r: RunResult) -> bool:
-    return r.diagnosis is not None or not (r.verification is None or r.verification.ok)
+def _twin_row(
+    child: Child, scenario: Scenario, twin: Twin, problems: list[Future[Problem]], seed: int
+) -> Row:
+    row: Row = {"scenario": scenario.name, "twin": twin.name, "rule": twin.rule.name}
+    if not twin.launch:
+        return {**row, "form": "not launched", "what": _why_not(twin)}
+    launches = 0
+    try:
+        for problem in problems:
+            p = problem.result()
+            clean, broken = scenario.build(p.params), scenario.build(p.params, twin.name)
+            for l2 in _L2:
+                _control(child, clean, p, l2)
+                shown = show(child, broken, p.meaning, p.tries, l2=l2, seed=seed)
+                launches += shown.launches
+                row |= {"params": p.params, "l2": l2, "launches": launches, "form": shown.form}
+                row |= {"what": shown.what, "delay": shown.delay, "advisories": shown.advisories}
+                if shown.form != "hidden" or shown.advisories:  # what ptxas repaired stays hidden
+                    return row
+    except (ScheduleError, CompileError, LaunchFailed) as error:  # before the first launch
+        return {**row, "form": "not launched", "what": str(error)}
+    finally:
+        for rest in problems:
+            rest.cancel()
+    return row
 
 
-def _outcome(r: RunResult) -> str:
-    return str(r.diagnosis or r.verification)
+def _control(child: Child, clean: Schedule, p: Problem, l2: str) -> None:
+    r = run_series(clean, p.meaning, child, launches=CONTROL, l2=l2)
+    if r.failure is not None:
+        raise LaunchFailed(f"the clean schedule fails on this problem: {r.failure.what}")
+
+
+def _why_not(twin: Twin) -> str:
+    if twin.rule is Rule.OUT_OF_BOUNDS:
+        return "it addresses memory out of bounds"
+    return "it can block at a hardware barrier, where no guard reaches"
+
+
+def show(
+    child: Child,
+    schedule: Schedule,
+    meaning: Meaning,
+    guided: Iterable[Try],
+    *,
+    l2: str = "cold",
+    seed: int = 0,
+) -> Shown:
+    """Launch a broken schedule until it shows: plain, with the delays given, with random ones."""
+    import numpy as np
+
+    plain = run_series(schedule, meaning, child, launches=PLAIN, l2=l2, broken=True)
+    if plain.failure is not None:
+        return _shown(plain, "", 0)
+    seeds = range(seed, seed + RANDOM)
+    plan = [(table_of(schedule, t.delays), t.what) for t in guided]
+    plan += [(random_table(schedule, s), f"random delays, seed {s}") for s in seeds]
+    tables = np.stack([table for table, _ in plan])
+    delayed = run_series(schedule, meaning, child, tables=tables, l2=l2, broken=True)
+    return _shown(delayed, "" if delayed.failure is None else plan[delayed.done][1], plain.done)
+
+
+def _shown(r: Series, delay: str, before: int) -> Shown:
+    return Shown(
+        form="hidden" if r.failure is None else r.failure.form.value,
+        what="" if r.failure is None else r.failure.what,
+        delay=delay,
+        launches=before + r.done + (r.failure is not None),
+        advisories=r.compiled.resources.advisories,
+    )

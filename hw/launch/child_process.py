@@ -18,7 +18,19 @@ _ENVIRONMENT = "environment: "
 
 
 class LaunchFailed(Exception):
-    """The child died, ran out of time, or CUDA refused. One line."""
+    """The child died, ran out of time, or CUDA refused. One line.
+
+    ``done``: launches before it that ended as they should, where the child could tell;
+    ``launched``: whether a launch had begun.
+    """
+
+    def __init__(self, text: str, *, done: int = 0, launched: bool = True) -> None:
+        super().__init__(text)
+        self.done, self.launched = done, launched
+
+
+class NoAnswer(LaunchFailed):
+    """The child ran out of time and was killed."""
 
 
 class Child:
@@ -57,7 +69,7 @@ class Child:
             line = self._answers.get(timeout=timeout_s)
         except queue.Empty:
             self.close()
-            raise LaunchFailed(
+            raise NoAnswer(
                 f"the GPU process gave no answer in {timeout_s:g} s and was killed; "
                 "fix: raise the limit, or look for a wait without a bound"
             ) from None
@@ -70,7 +82,8 @@ class Child:
             raise EnvironmentError_(reply.error.removeprefix(_ENVIRONMENT))
         if reply.error:
             self.close()
-            raise LaunchFailed(reply.error.split(" Common causes")[0])
+            text = reply.error.split(" Common causes")[0]
+            raise LaunchFailed(text, done=reply.done, launched=reply.launched)
         return reply
 
     def close(self) -> None:

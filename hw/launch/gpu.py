@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +32,10 @@ _NUMPY_OF_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
 class Gpu:
-    """Device 0 with one stream; buffers live as long as one run."""
+    """Device 0 with one stream; buffers live as long as one run.
+
+    ``done``, ``launched``: how far the run came that is in progress, or that failed.
+    """
 
     def __init__(self) -> None:
         from cuda.core import Device
@@ -46,6 +50,8 @@ class Gpu:
             ) from None
         self.stream = self.device.create_stream()
         self._eviction: Any = None
+        self._comparison: Any = None
+        self.done, self.launched = 0, False
         self.facts = self._facts()
 
     def _facts(self) -> dict[str, Any]:
@@ -72,49 +78,62 @@ class Gpu:
     def run(self, spec: RunSpec) -> RunReply:
         """All launches of a spec. Raises EnvironmentError_ on the wrong GPU; CUDA errors pass."""
         begin = time.monotonic()
+        self.done, self.launched = 0, False
         self._require(spec.arch)
         kernel = self._kernel(spec)
         tensors = {name: self._tensor(t) for name, t in spec.tensors.items()}
         ctas = spec.grid[0] * spec.grid[1] * spec.grid[2]
         warps = spec.threads // 32
-        report = self._zeros(4 * REPORT_WORDS)
+        report = self._zeros(4 * (REPORT_WORDS + 1))  # the last word: a tensor differs
         clocks = self._zeros(CLOCKS_BYTES * ctas * (warps + 1))
         stamps = self._zeros(max(1, spec.stamp_ctas * warps * spec.stamp_capacity) * STAMP_BYTES)
         delays = self._upload(Path(spec.delays).read_bytes()) if spec.delays else None
+        checked = {name: t for name, t in spec.tensors.items() if t.expected}
+        images = {name: self._upload(Path(t.expected).read_bytes()) for name, t in checked.items()}
         maps = {name: self._map(m, tensors[m.tensor]) for name, m in spec.maps.items()}
         pointers = {"report": report, "clocks": clocks, "delays": delays, "stamps": stamps}
         args = [self._argument(p, tensors, maps, pointers) for p in spec.parameters]
+        tables = _table_arguments(spec, args, delays)
         self._check_arguments(kernel, spec)
         times: list[tuple[int, int, float]] = []
         marks: Any = None
-        words: Any = np.zeros(REPORT_WORDS, np.uint32)
+        words: Any = np.zeros(REPORT_WORDS + 1, np.uint32)
         for turn in range(spec.warmups + spec.launches):
             if spec.l2 == "cold":
                 self._evict()
-            self._launch(spec, kernel, args)
+            for name in checked:
+                tensors[name].fill(0xFF, stream=self.stream)
+            self.launched = True
+            self._launch(spec, kernel, tables(turn))
+            for name, t in checked.items():
+                self._compare(t, tensors[name], images[name], report)
             words = self._download(report, np.uint32)
-            if words[0]:
+            if words[0] or words[REPORT_WORDS]:
                 break
-            marks = self._download(clocks, np.uint64).reshape(ctas, warps + 1, 2)
-            if turn >= spec.warmups:
-                times.append(_times(marks))
+            self.done += 1
+            if not checked:
+                marks = self._download(clocks, np.uint64).reshape(ctas, warps + 1, 2)
+                if turn >= spec.warmups:
+                    times.append(_times(marks))
         for name, t in spec.tensors.items():
             if t.output:
                 self._download(tensors[name], np.uint8).tofile(t.output)
         if spec.stamps:
             self._download(stamps, np.uint32).tofile(spec.stamps)
         starts = [] if marks is None else [(int(a), int(b)) for a, b in marks[:64, 0]]
-        for buffer in (*tensors.values(), report, clocks, stamps, delays):
+        for buffer in (*tensors.values(), *images.values(), report, clocks, stamps, delays):
             if buffer is not None:
                 buffer.close(self.stream)
         return RunReply(
-            report=tuple(int(w) for w in words) if words[0] else (),
+            report=tuple(int(w) for w in words[:REPORT_WORDS]) if words[0] else (),
             span_ns=tuple(t[0] for t in times),
             cta_cycles=tuple(t[1] for t in times),
             clock_ghz=tuple(t[2] for t in times),
             starts=tuple(starts),
             gpu=self.facts,
             seconds=time.monotonic() - begin,
+            done=self.done,
+            differs=bool(words[REPORT_WORDS]),
         )
 
     # -- pieces --------------------------------------------------------------------------------
@@ -231,17 +250,52 @@ class Gpu:
 
     def _evict(self) -> None:
         """Leave L2 full of clean lines that the kernel does not use."""
-        from cuda.core import LaunchConfig, Program, ProgramOptions, launch
+        from cuda.core import LaunchConfig, launch
 
         if self._eviction is None:
-            source = (Path(__file__).parent / "evict.cu").read_text(encoding="utf-8")
-            arch = "sm_" + self.facts["compute_capability"].replace(".", "")
-            program = Program(source, "c++", ProgramOptions(arch=arch))
-            kernel = program.compile("cubin").get_kernel("evict")
             data = self._zeros(FLUSH_BYTES)
             args = (data, np.uint64(FLUSH_BYTES // 16), self._zeros(16))
-            self._eviction = (LaunchConfig(grid=528, block=512), kernel, *args)
+            config = LaunchConfig(grid=528, block=512)
+            self._eviction = (config, self._own_kernel("evict"), *args)
         launch(self.stream, *self._eviction)
+
+    def _compare(self, t: TensorSpec, tensor: Any, image: Any, report: Any) -> None:
+        """Set the last word of the report if a tensor is not as its image, bytes and mask, says."""
+        from cuda.core import LaunchConfig, launch
+
+        if self._comparison is None:
+            self._comparison = self._own_kernel("compare")
+        size = t.elements * t.element_bytes
+        have, want = int(tensor.handle), int(image.handle)
+        flag = int(report.handle) + 4 * REPORT_WORDS
+        args = (np.uint64(v) for v in (have, want, want + size, size, flag))
+        grid = min(528, -(-size // 512))
+        launch(self.stream, LaunchConfig(grid=grid, block=512), self._comparison, *args)
+
+    def _own_kernel(self, name: str) -> Any:
+        """The kernel NAME of NAME.cu beside this file."""
+        from cuda.core import Program, ProgramOptions
+
+        source = (Path(__file__).parent / f"{name}.cu").read_text(encoding="utf-8")
+        arch = "sm_" + self.facts["compute_capability"].replace(".", "")
+        program = Program(source, "c++", ProgramOptions(arch=arch))
+        return program.compile("cubin").get_kernel(name)
+
+
+def _table_arguments(spec: RunSpec, args: list[Any], delays: Any) -> Callable[[int], list[Any]]:
+    """The arguments of a launch: each has its own delay table if there are several."""
+    kinds = [p[0] for p in spec.parameters]
+    if delays is None or "delays" not in kinds:
+        return lambda turn: args
+    at = kinds.index("delays")
+    first, size = int(delays.handle), spec.delay_bytes
+    several = Path(spec.delays).stat().st_size > size
+
+    def of_launch(turn: int) -> list[Any]:
+        args[at] = np.uint64(first + turn * size * several)
+        return args
+
+    return of_launch
 
 
 def _times(marks: Any) -> tuple[int, int, float]:

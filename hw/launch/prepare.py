@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from asyncsim.errors import ScheduleError
 from asyncsim.hw.compile import Compiled
 from asyncsim.hw.launch.protocol import MapSpec, RunSpec, TensorSpec
-from asyncsim.hw.render import Parameter, ParameterKind, Rendered
+from asyncsim.hw.render import Parameter, ParameterKind
 from asyncsim.ir.decl import GlobalTensor, OobFill, TensorMap
 from asyncsim.ir.schedule import Schedule
 
@@ -19,8 +19,13 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[Any]]
 
-Delays = Mapping[int | tuple[int, int], int]
-"""Cycles to wait before an op: by op id (all warps), or by (op id, warp)."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    """What an output tensor must hold after a launch: ``values`` where ``compared`` is True."""
+
+    values: Array
+    compared: Array
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,20 +46,26 @@ def make_spec(
     warmups: int,
     l2: str,
     read_outputs: bool,
-    delays: Delays | None = None,
+    tables: Array | None = None,
+    expected: Mapping[str, Image] | None = None,
     stamps: Stamps | None = None,
 ) -> RunSpec:
-    """Write the inputs to ``folder`` and describe the run."""
+    """Write the inputs to ``folder`` and describe the run.
+
+    ``tables``: the delay tables of the delay build, one a launch or one for all.
+    ``expected``: what the outputs must hold after each launch.
+    """
+    images = expected or {}
     tensors = {
-        t.name: _tensor(t, inputs.get(t.name), folder, read_outputs)
+        t.name: _tensor(t, inputs.get(t.name), folder, read_outputs, images.get(t.name))
         for t in schedule.of_kind(GlobalTensor)
     }
     maps = {m.name: _map(schedule, m) for m in schedule.of_kind(TensorMap)}
     rendered = compiled.rendered
     delay_file = ""
-    if rendered.variant.delays:
+    if tables is not None:
         delay_file = str(folder / "delays.bin")
-        _write_delays(rendered, delays or {}, Path(delay_file))
+        tables.tofile(delay_file)
     shown = stamps or Stamps()
     return RunSpec(
         cubin=str(compiled.path),
@@ -72,24 +83,43 @@ def make_spec(
         warmups=warmups,
         l2=l2,
         delays=delay_file,
+        delay_bytes=0 if tables is None else tables[0].nbytes,
         stamps=str(folder / "stamps.bin") if stamps else "",
         stamp_ctas=shown.ctas if stamps else 0,
         stamp_capacity=shown.capacity if stamps else 0,
     )
 
 
-def _tensor(t: GlobalTensor, data: Array | None, folder: Path, read: bool) -> TensorSpec:
+def _tensor(
+    t: GlobalTensor, data: Array | None, folder: Path, read: bool, image: Image | None
+) -> TensorSpec:
     elements = 1 + sum((n - 1) * s for n, s in zip(t.shape, t.strides, strict=True))
     path = ""
     if data is not None:
         path = str(folder / f"{t.name}.in.bin")
         _laid_out(t, data, elements).tofile(path)
+    wanted = ""
+    if image is not None:
+        wanted = str(folder / f"{t.name}.expected.bin")
+        _write_image(t, image, elements, Path(wanted))
     return TensorSpec(
         elements=elements,
         element_bytes=t.dtype.bytes,
         data=path,
         output=str(folder / f"{t.name}.out.bin") if t.output and read else "",
+        expected=wanted,
     )
+
+
+def _write_image(t: GlobalTensor, image: Image, elements: int, path: Path) -> None:
+    """The values, then a byte of the mask for each of their bytes, both in memory order."""
+    import numpy as np
+
+    values = np.ascontiguousarray(image.values)
+    chosen = np.ascontiguousarray(image.compared).astype(np.dtype(f"i{t.dtype.bytes}"))
+    with path.open("wb") as file:
+        _laid_out(t, values, elements).tofile(file)
+        _laid_out(t, -chosen, elements).tofile(file)
 
 
 def _laid_out(t: GlobalTensor, data: Array, elements: int) -> Array:
@@ -149,15 +179,3 @@ def _int32(name: str, value: int) -> int:
     if not -(1 << 31) <= value < 1 << 31:
         raise ScheduleError(f"{name} = {value} does not fit 32 bits", fix="make it smaller")
     return value
-
-
-def _write_delays(rendered: Rendered, delays: Delays, path: Path) -> None:
-    import numpy as np
-
-    table = np.zeros((rendered.op_count, rendered.warps), np.uint32)
-    for key, cycles in delays.items():
-        if isinstance(key, tuple):
-            table[key] = cycles
-        else:
-            table[key, :] = cycles
-    table.tofile(path)

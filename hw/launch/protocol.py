@@ -15,13 +15,16 @@ class TensorSpec:
     """A tensor in GPU memory. ``element_bytes`` times ``elements`` are allocated.
 
     ``data``: file of raw bytes to fill it with; without one it is poisoned with 0xFF. ``output``:
-    file to write its bytes to after the last launch, "" to leave it.
+    file to write its bytes to after the last launch, "" to leave it. ``expected``: file of the
+    bytes that it must hold after each launch, then as many bytes of a mask: 0xFF is compared, 0 is
+    not; "" compares nothing.
     """
 
     elements: int
     element_bytes: int
     data: str = ""
     output: str = ""
+    expected: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +46,9 @@ class RunSpec:
     """Launches of one kernel. ``parameters``: (kind, name, value, bytes) in order.
 
     ``l2``: "cold" evicts L2 before each launch, "warm" leaves what the launch before brought.
-    ``delays``: file of the delay table, "" for none. ``stamps``: file to write stamps to.
+    ``delays``: file of delay tables of ``delay_bytes`` each, one a launch, or one for all; "" for
+    none. ``stamps``: file to write stamps to. The first launch after which a tensor is not as
+    expected is the last one.
     """
 
     cubin: str
@@ -59,6 +64,7 @@ class RunSpec:
     warmups: int
     l2: str
     delays: str = ""
+    delay_bytes: int = 0
     stamps: str = ""
     stamp_ctas: int = 0
     stamp_capacity: int = 0
@@ -70,7 +76,9 @@ class RunReply:
     ``span_ns`` (first CTA start to last CTA end by globaltimer), ``cta_cycles`` (the same of CTA 0
     by its SM's clock), ``clock_ghz`` (SM cycles over globaltimer, over all CTAs).
     ``starts``: (ns, cycles) of the first CTAs' starts in the last launch, for stamps.
-    ``error``: one line if the run failed on the way.
+    ``done``: launches that ended as they should, warm-ups included. ``differs``: the launch after
+    them left a tensor that is not as expected. ``error``: one line if the run failed on the way;
+    ``launched``: then, whether a launch had begun.
     """
 
     report: tuple[int, ...] = ()
@@ -80,6 +88,9 @@ class RunReply:
     starts: tuple[tuple[int, int], ...] = ()
     gpu: dict[str, Any] = field(default_factory=dict)
     seconds: float = 0.0
+    done: int = 0
+    differs: bool = False
+    launched: bool = False
     error: str = ""
 
 

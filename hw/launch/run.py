@@ -12,7 +12,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.hw.compile import Compiled, compile_schedule
 from asyncsim.hw.launch.child_process import Child
 from asyncsim.hw.launch.diagnosis import Diagnosis, diagnose
-from asyncsim.hw.launch.prepare import Delays, Stamps, make_spec, read_output
+from asyncsim.hw.launch.prepare import Stamps, make_spec, read_output
 from asyncsim.hw.launch.protocol import RunReply
 from asyncsim.hw.launch.timing import Timing, timing_of
 from asyncsim.hw.launch.verify import Verification, chosen_ctas, verify_outputs
@@ -51,7 +51,6 @@ def run_schedule(
     l2: str = "cold",
     verify_ctas: int = 8,
     stamps: Stamps | None = None,
-    delays: Delays | None = None,
     seed: int = 0,
     broken: bool = False,
     blocks_at_hardware_barrier: bool = False,
@@ -72,7 +71,7 @@ def run_schedule(
         nullcontext(child) if child else Child() as owner,
         tempfile.TemporaryDirectory(prefix="asyncsim-") as name,
     ):
-        runner = _Runner(schedule, owner, arch, Path(name), timeout_s, broken, seed, delays, l2)
+        runner = _Runner(schedule, owner, arch, Path(name), timeout_s, broken, seed, l2)
         checked = runner.verify(verify_ctas) if verify_ctas else None
         if checked is not None and checked.diagnosis is not None:
             return checked
@@ -101,7 +100,6 @@ class _Runner:
     timeout_s: float
     broken: bool
     seed: int
-    delays: Delays | None
     l2: str
 
     def verify(self, ctas: int) -> RunResult:
@@ -109,9 +107,7 @@ class _Runner:
         from asyncsim.evaluate import make_inputs
 
         inputs = make_inputs(self.schedule, seed=self.seed, purpose="verify")
-        compiled, reply, outputs = self._launch(
-            inputs, Variant(delays=bool(self.delays)), 1, 0, True
-        )
+        compiled, reply, outputs = self._launch(inputs, Variant(), 1, 0, True)
         diagnosis = diagnose(self.schedule, reply.report)
         verification = None
         if diagnosis is None:
@@ -126,8 +122,7 @@ class _Runner:
         from asyncsim.evaluate import make_inputs
 
         inputs = make_inputs(self.schedule, seed=self.seed, purpose="timing")
-        variant = Variant(delays=bool(self.delays))
-        compiled, reply, _ = self._launch(inputs, variant, launches, warmups, False)
+        compiled, reply, _ = self._launch(inputs, Variant(), launches, warmups, False)
         diagnosis = diagnose(self.schedule, reply.report)
         timing = None if diagnosis else timing_of(reply, ctas=self.schedule.ctas, l2=self.l2)
         return RunResult(compiled=compiled, gpu=reply.gpu, timing=timing, diagnosis=diagnosis)
@@ -138,8 +133,7 @@ class _Runner:
         from asyncsim.hw.launch.stamps import decode
 
         inputs = make_inputs(self.schedule, seed=self.seed, purpose="timing")
-        variant = Variant(delays=bool(self.delays), stamps=True)
-        compiled, reply, _ = self._launch(inputs, variant, 1, 2, False, stamps)
+        compiled, reply, _ = self._launch(inputs, Variant(stamps=True), 1, 2, False, stamps)
         diagnosis = diagnose(self.schedule, reply.report)
         trace = stamped = None
         if diagnosis is None:
@@ -170,7 +164,6 @@ class _Runner:
             warmups=warmups,
             l2=self.l2,
             read_outputs=read,
-            delays=self.delays,
             stamps=stamps,
         )
         reply = self.child.run(spec, timeout_s=self.timeout_s)

@@ -82,11 +82,24 @@ def compare_outputs(
     ctas: tuple[int, ...],
 ) -> Verification:
     """Compare the elements that the CTAs write, bit for bit."""
+    masks = written(schedule, ctas)
+    return compare_elements(masks, expected, outputs, ctas=len(ctas), of_ctas=schedule.ctas)
+
+
+def compare_elements(
+    masks: Mapping[str, Array],
+    expected: Mapping[str, Array],
+    outputs: Mapping[str, Array],
+    *,
+    ctas: int,
+    of_ctas: int,
+) -> Verification:
+    """Compare the elements that the masks select, bit for bit."""
     import numpy as np
 
     elements = wrong = 0
     first = ""
-    for name, mask in written(schedule, ctas).items():
+    for name, mask in masks.items():
         have, want = outputs[name], expected[name]
         bits = np.dtype(f"u{have.itemsize}")
         differ = (
@@ -98,9 +111,7 @@ def compare_outputs(
             at = tuple(int(i) for i in np.argwhere(differ)[0])
             first = f"{name}{list(at)} is {have[at]}, expected {want[at]}"
         wrong += count
-    return Verification(
-        ctas=len(ctas), of_ctas=schedule.ctas, elements=elements, wrong=wrong, first=first
-    )
+    return Verification(ctas=ctas, of_ctas=of_ctas, elements=elements, wrong=wrong, first=first)
 
 
 def written(schedule: Schedule, ctas: tuple[int, ...]) -> dict[str, Array]:

@@ -4,11 +4,14 @@ import sys
 from pathlib import Path
 
 from tests.docs.pages import ROOT, pages, update
+from tests.docs.proof_tables import HARDWARE_PAGE, with_tables
 from tests.docs.rule_page import RULES_PAGE, rules_text
 
 chosen = [Path(name).resolve() for name in sys.argv[1:]] or pages()
 if RULES_PAGE in chosen:
     RULES_PAGE.write_text(rules_text(), encoding="utf-8")
+if HARDWARE_PAGE in chosen:
+    HARDWARE_PAGE.write_text(with_tables(HARDWARE_PAGE.read_text("utf-8")), encoding="utf-8")
 for page in chosen:
     if update(page):
         print(f"changed {page.relative_to(ROOT)}")

@@ -8,14 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from asyncsim.catalog import find_scenario
+from asyncsim.hw.delays import random_table, table_of
 from asyncsim.hw.launch import Child, run_schedule
 from asyncsim.hw.launch.prepare import Stamps
+from asyncsim.hw.launch.series import Form, meaning_of, run_series
 from asyncsim.hw.launch.verify import Verification
 from asyncsim.hw.probe import what_is_missing
-from asyncsim.hw.twins import show
+from asyncsim.hw.twins import prepare, show
+from asyncsim.ir.op import Compute
 from asyncsim.trace import SpanKind
 
 pytestmark = [
@@ -87,9 +91,34 @@ def data_of(child: Child) -> Verification:
 
 
 def test_a_delay_shows_an_early_release(child: Child) -> None:
+    p = prepare("tma_ring", "early_release", small("tma_ring"))
+    schedule = find_scenario("tma_ring").build(p.params, p.twin)
+    shown = show(child, schedule, p.meaning, p.tries)
+    assert shown.form == "wrong data" and "differ: " in shown.what
+    assert shown.delay.startswith("compute tile_hash delayed by ")
+
+
+@pytest.mark.parametrize("l2", ["cold", "warm"])
+def test_every_launch_is_compared(child: Child, l2: str) -> None:
+    """Right values are no failure; one wrong bit is, at the first launch."""
+    schedule = find_scenario("ws_gemm").build(small("ws_gemm", m=200))
+    tables = np.stack([random_table(schedule, seed) for seed in range(20)])
+    meaning = meaning_of(schedule, schedule.ctas)
+    r = run_series(schedule, meaning, child, tables=tables, l2=l2)
+    assert (r.done, r.failure) == (20, None)
+    meaning.images["c"].values.view(np.uint32)[199, 255] ^= 1
+    r = run_series(schedule, meaning, child, tables=tables, l2=l2)
+    assert r.done == 0 and r.failure is not None and r.failure.form is Form.WRONG_DATA
+    assert r.failure.what.startswith("1 of 51200 elements of 4 of 4 CTAs differ: c[199, 255] is ")
+
+
+def test_each_launch_has_its_own_delays(child: Child) -> None:
     schedule = find_scenario("tma_ring").build(small("tma_ring"), "early_release")
-    shown, how, _ = show(child, schedule)
-    assert shown and "(Compute" in how and "differ: " in how
+    compute = [o.id for o in schedule.ops() if isinstance(o, Compute)][-1]
+    tables = np.stack([table_of(schedule, d) for d in ({}, {}, {compute: 20_000}, {})])
+    clean = find_scenario("tma_ring").build(small("tma_ring"))
+    r = run_series(schedule, meaning_of(clean, 4), child, tables=tables, broken=True)
+    assert r.done == 2 and r.failure is not None and r.failure.form is Form.WRONG_DATA
 
 
 def test_the_wrong_tile_is_what_evaluate_says(child: Child) -> None:

@@ -1,0 +1,74 @@
+"""Small problems, microseconds each: what is launched thousands of times, and for broken twins."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asyncsim.errors import ScheduleError, UsageError
+from asyncsim.hw.configurations import Configuration
+from asyncsim.ir.schedule import Schedule
+from asyncsim.scenario import Scenario, Twin
+
+
+def _small(scenario: str, **params: int) -> Configuration:
+    return Configuration(scenario=scenario, params=params)
+
+
+CLEAN = (
+    _small("tma_ring", stages=1, ctas=4, tiles=7),
+    _small("tma_ring", stages=2, ctas=4, tiles=13, tile_bytes=1024, consumers=2),
+    _small("tma_ring", stages=3, ctas=8, tiles=16, tile_bytes=8192, consumers=1),
+    _small("tma_ring", stages=4, ctas=4, tiles=21, tile_bytes=512, ffma=0),
+    _small("cp_async_multistage", stages=2, ctas=4, tiles=7),
+    _small("cp_async_multistage", stages=3, ctas=8, tiles=10, tile_bytes=2048),
+    _small("cp_async_multistage", stages=4, ctas=4, tiles=13, ffma=0),
+    _small("sync_copy", ctas=4, tiles=7),
+    _small("sync_copy", ctas=8, tiles=10, tile_bytes=2048, ffma=0),
+    _small("sgemm_cp_async", stages=2, m=256, n=128, k=56),
+    _small("sgemm_cp_async", stages=3, m=128, n=256, k=72),
+    _small("sgemm_cp_async", stages=4, m=128, n=128, k=104, distance=1, alpha=2, beta=3),
+    _small("ws_gemm", stages=1, lag=0, m=256, n=128, k=256),
+    _small("ws_gemm", stages=2, lag=1, m=128, n=128, k=448, block_m=64),
+    _small("ws_gemm", stages=3, lag=0, m=128, n=256, k=320, block_k=32, block_n=64),
+    _small("ws_gemm", stages=4, lag=1, m=200, n=136, k=600),
+    _small("ws_gemm", stages=2, lag=1, m=256, n=128, k=448, block_m=256, consumers=2),
+    _small("ws_gemm", stages=3, lag=0, m=256, n=128, k=448, block_m=128, consumers=2, k_order=1),
+    _small("tma_copy", m=16, n=32),
+    _small("tma_copy", m=40, n=72),
+    _small("tma_copy", m=256, n=512),
+)
+"""Proven schedules, by scenario and stages: each must survive any delays."""
+
+_SIZES = {"m": 256, "n": 256, "k": 512, "ctas": 8, "tiles": 24}
+_PROVOKING: dict[str, tuple[dict[str, int], ...]] = {
+    # short tiles in one stage: a refill comes as soon after the release as it can
+    "tma_ring": ({"stages": 1, "tile_bytes": 1024, "ctas": 264},),
+    # no more tiles than stages, and DRAM busy: the last copies are in flight when they are read
+    "cp_async_multistage": ({"tiles": 3, "tile_bytes": 16384, "ffma": 0, "ctas": 528},),
+    "sgemm_cp_async": ({"m": 2048, "n": 2048, "k": 16},),
+    # warpgroups that share the tensor cores: a wgmma waits for those of the others
+    "ws_gemm": (
+        {"lag": 0, "stages": 1},
+        {"lag": 0, "stages": 2, "consumers": 2, "block_m": 256},
+        {"lag": 0, "stages": 2, "block_m": 64, "block_n": 256, "m": 1024, "n": 4608},
+        {"lag": 0, "stages": 2, "consumers": 2, "block_m": 128, "m": 2048, "n": 2304},
+    ),
+    # more CTAs than fit at once: shared memory passes from one to the next
+    "tma_copy": ({"m": 2048, "n": 2048},),
+}
+
+
+def twin_problems(scenario: Scenario, twin: Twin) -> Iterator[tuple[dict[str, int], Schedule]]:
+    """Parameters under which the twin is launched, one set after the other until it shows.
+
+    With each comes the clean schedule of the same parameters: what the twin is meant to compute.
+    Sets that the scenario or the twin's own parameters exclude are left out.
+    """
+    for more in ({}, *_PROVOKING.get(scenario.name, ())):
+        wanted = {**_SIZES, **more, **twin.params}
+        params = {n: v for n, v in wanted.items() if n in scenario.params}
+        try:
+            scenario.build(params, twin.name)
+            yield params, scenario.build(params)
+        except (ScheduleError, UsageError):
+            continue
