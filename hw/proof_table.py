@@ -20,17 +20,19 @@ from asyncsim.scenario import Scenario, Twin
 FOLDER = Path(__file__).parent / "data" / "proof"
 Document = Mapping[str, Any]
 
+_KEPT = (
+    "shared memory seems to be kept until the store has read it: it is not even lost to a next CTA "
+    "that writes it at once"
+)
 WHY_HIDDEN = {
     Rule.PROXY_WAR: "a refill lands 350 cycles after the release or later; the reads left the "
     "warp before the release did",
     Rule.MISSING_INIT_FENCE: "the bytes of a copy count 350 cycles after its issue or later; the "
     "init, a store to shared memory, is done by then",
-    Rule.MISSING_PROXY_FENCE: "the copy engine reads the tile so long after the barrier that the "
-    "stores have drained",
-    Rule.OUTSTANDING_AT_EXIT: "the next CTA writes these bytes first by its own TMA load, which "
-    "the copy engine takes after the store",
-    Rule.UNCOMMITTED_COPY: "the next CTA writes these bytes first by its own TMA load, which the "
-    "copy engine takes after the store",
+    Rule.WAIT_GROUP_TOO_LOOSE: "what is read too early lands during the step of compute before, "
+    "which takes longer than a copy",
+    Rule.OUTSTANDING_AT_EXIT: _KEPT,
+    Rule.UNCOMMITTED_COPY: _KEPT,
 }
 """Why silicon hides a bug: explanations, not measurements."""
 

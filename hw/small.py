@@ -33,9 +33,11 @@ CLEAN = (
     _small("ws_gemm", stages=4, lag=1, m=200, n=136, k=600),
     _small("ws_gemm", stages=2, lag=1, m=256, n=128, k=448, block_m=256, consumers=2),
     _small("ws_gemm", stages=3, lag=0, m=256, n=128, k=448, block_m=128, consumers=2, k_order=1),
+    _small("ws_gemm", stages=2, lag=0, m=1024, n=4608, k=256, block_m=64, block_n=256),
     _small("tma_copy", m=16, n=32),
     _small("tma_copy", m=40, n=72),
     _small("tma_copy", m=256, n=512),
+    _small("tma_copy", m=2048, n=2048),
 )
 """Proven schedules, by scenario and stages: each must survive any delays."""
 

@@ -28,6 +28,7 @@ pytestmark = [
 ]
 
 EXTERNAL = str(Path(__file__).parent / "external_scenario.py")
+PROVOKING = str(Path(__file__).parent / "provoking_scenarios.py")
 ZOO = str(Path(__file__).parent / "zoo_scenario.py")
 
 
@@ -110,6 +111,20 @@ def test_every_launch_is_compared(child: Child, l2: str) -> None:
     r = run_series(schedule, meaning, child, tables=tables, l2=l2)
     assert r.done == 0 and r.failure is not None and r.failure.form is Form.WRONG_DATA
     assert r.failure.what.startswith("1 of 51200 elements of 4 of 4 CTAs differ: c[199, 255] is ")
+
+
+@pytest.mark.parametrize(
+    ("name", "twin", "shows"),
+    [("late_stores", "no_fence", True), ("early_reuse", "no_wait", False)],
+)
+def test_what_the_copy_engine_forgives(child: Child, name: str, twin: str, shows: bool) -> None:
+    """Stores that no proxy fence orders are late; memory of a CTA that has left is kept."""
+    scenario = find_scenario(f"{PROVOKING}:{name}")
+    meaning = meaning_of(scenario.build(), 8)
+    clean = run_series(scenario.build(), meaning, child, launches=20)
+    assert (clean.done, clean.failure) == (20, None)
+    r = run_series(scenario.build(twin=twin), meaning, child, launches=100, broken=True)
+    assert (r.failure is not None) == shows, str(r.failure)
 
 
 def test_each_launch_has_its_own_delays(child: Child) -> None:

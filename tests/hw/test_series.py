@@ -30,6 +30,7 @@ from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
 
 FAKE = str(Path(__file__).parent / "fake_child.py")
+PROVOKING = str(Path(__file__).parent / "provoking_scenarios.py")
 needs_nvrtc = pytest.mark.skipif(
     find_spec("cuda") is None, reason="needs the hw extra: pip install 'asyncsim[hw]'"
 )
@@ -155,6 +156,18 @@ def test_every_scenario_has_small_configurations_with_one_to_four_stages() -> No
 def test_what_must_survive_is_proven(configuration) -> None:  # type: ignore[no-untyped-def]
     schedule = find_scenario(configuration.scenario).build(configuration.params)
     assert check(schedule).verdict is Verdict.CLEAN
+
+
+@pytest.mark.parametrize("name", ["late_stores", "early_reuse"])
+def test_provoking_kernels_are_proven_and_their_twins_named(name: str) -> None:
+    scenario = find_scenario(f"{PROVOKING}:{name}")
+    assert check(scenario.build()).verdict is Verdict.CLEAN
+    (twin,) = scenario.twins
+    assert [f.rule for f in check(scenario.build(twin=twin.name)).findings] == [twin.rule]
+    small = scenario.build({"ctas": 2, "warps": 2, "rows": 32})
+    values = meaning_of(small, 2).images["result"].values
+    assert values[0, 1] == 2 and values[33, 0] == 33
+    assert len(np.unique(values)) == (2048 if name == "early_reuse" else 1024)
 
 
 def run_main(monkeypatch: pytest.MonkeyPatch, path: Path, child: Child, *more: object):  # type: ignore[no-untyped-def]
