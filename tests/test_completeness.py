@@ -14,9 +14,11 @@ from typing import get_args
 import pytest
 
 from asyncsim.ir.op import Op
+from asyncsim.ir.pending import PendingOp
 
 ROOT = Path(__file__).parent.parent
 OPS = frozenset(op.__name__ for op in get_args(Op))
+PENDING = frozenset(op.__name__ for op in get_args(PendingOp))
 
 READERS = {
     "text": ["asyncsim/ir/op_text.py"],
@@ -28,6 +30,7 @@ READERS = {
     "simulate": ["asyncsim/sim/*.py"],
     "render": ["hw/render/*.py"],
 }
+REFUSE_PENDING = ("evaluate", "simulate", "render")
 
 
 def closed_cases(source: str) -> Iterator[str]:
@@ -61,7 +64,7 @@ def _classes(pattern: ast.pattern) -> Iterator[str]:
 
 
 def test_there_are_ops():
-    assert len(OPS) == 23
+    assert len(OPS) == 26
     assert {"MbarrierWait", "TmaLoad", "WgmmaMmaAsync", "Compute"} <= OPS
 
 
@@ -70,7 +73,8 @@ def test_reader_handles_every_op(reader):
     files = [f for pattern in READERS[reader] for f in sorted(ROOT.glob(pattern))]
     assert files, f"{reader} has no files"
     handled = {name for f in files for name in closed_cases(f.read_text())}
-    assert OPS - handled == set()
+    pending = PENDING if reader in REFUSE_PENDING else frozenset()
+    assert OPS - handled == pending
 
 
 FORGETS_ONE = """

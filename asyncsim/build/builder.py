@@ -11,8 +11,10 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 from asyncsim.build import families
+from asyncsim.build.cluster import ClusterBarrierFamily
 from asyncsim.build.declare import Declarations, check_name
 from asyncsim.build.pipeline import Pipeline, PipelineState
+from asyncsim.build.tma import TmaFamily
 from asyncsim.build.value import Index, Value, as_expr
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError, SourceLoc
@@ -41,6 +43,7 @@ class ScheduleBuilder(Declarations):
         self.name = name
         self._archs = tuple(archs)
         self._grid = (1, 1, 1)
+        self._cluster = (1, 1, 1)
         self._ctas_per_sm = 1
         self._warps = 0
         self._body: list[Stmt] = []
@@ -55,11 +58,12 @@ class ScheduleBuilder(Declarations):
         self._next_op = 0
         self._finished = False
         self.mbarrier = families.MbarrierFamily(self)
-        self.tma = families.TmaFamily(self)
+        self.tma = TmaFamily(self)
         self.cp_async = families.CpAsyncFamily(self)
         self.bulk = families.BulkFamily(self)
         self.wgmma = families.WgmmaFamily(self)
         self.bar = families.BarFamily(self)
+        self.cluster_barrier = ClusterBarrierFamily(self)
         self.fence = families.FenceFamily(self)
         self.mem = families.MemFamily(self)
 
@@ -80,6 +84,11 @@ class ScheduleBuilder(Declarations):
     def block_idx_y(self) -> Value:
         """blockIdx.y"""
         return Value(BuiltinRef(Builtin.BLOCK_IDX_Y))
+
+    @property
+    def cta_rank(self) -> Value:
+        """%cluster_ctarank: the place of the CTA in its cluster, x fastest."""
+        return Value(BuiltinRef(Builtin.CTA_RANK))
 
     @property
     def warp_in_role(self) -> Value:
@@ -123,6 +132,16 @@ class ScheduleBuilder(Declarations):
                 loc=caller(),
             )
         self._grid = (int(x), int(y), int(z))
+
+    def cluster(self, x: int, y: int = 1, z: int = 1) -> None:
+        """The CTAs of a cluster per dimension; they divide the grid."""
+        if min(x, y, z) < 1:
+            raise ScheduleError(
+                f"cluster ({x}, {y}, {z}) has no CTAs",
+                fix="give at least 1 per dimension",
+                loc=caller(),
+            )
+        self._cluster = (int(x), int(y), int(z))
 
     def block(self, warps: int, *, ctas_per_sm: int = 1) -> None:
         """Warps of a CTA (the roles' warps if not given) and the declared launch bound."""
@@ -251,6 +270,7 @@ class ScheduleBuilder(Declarations):
             body=tuple(self._body),
             smem_bytes=smem_bytes,
             ctas_per_sm=self._ctas_per_sm,
+            cluster=self._cluster,
         )
         validate(schedule)
         return schedule

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asyncsim.build.handles import (
@@ -10,7 +11,6 @@ from asyncsim.build.handles import (
     GlobalHandle,
     MbarrierArray,
     NamedBarrierHandle,
-    TensorMapHandle,
     TileView,
 )
 from asyncsim.build.value import Index, Value, as_expr
@@ -18,7 +18,15 @@ from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import ComputeDef
-from asyncsim.ir.op import FenceSpace, FragmentRef, GlobalView, GroupKind, MbarrierRef, Scope
+from asyncsim.ir.op import (
+    FenceSpace,
+    FragmentRef,
+    GlobalView,
+    GroupKind,
+    MbarrierRef,
+    MemScope,
+    Scope,
+)
 
 if TYPE_CHECKING:
     from asyncsim.build.builder import ScheduleBuilder
@@ -26,12 +34,14 @@ if TYPE_CHECKING:
 __all__ = ["MbarrierArray"]
 
 
-class _Family:
+class Family:
+    """The instructions of one PTX family, on one builder."""
+
     def __init__(self, builder: ScheduleBuilder) -> None:
         self._k = builder
 
 
-class MbarrierFamily(_Family):
+class MbarrierFamily(Family):
     """mbarrier.* (PTX ISA, Parallel Synchronization: mbarrier)."""
 
     def init(self, barrier: MbarrierRef, count: int) -> None:
@@ -48,50 +58,54 @@ class MbarrierFamily(_Family):
         """mbarrier.inval: the memory may be used for something else."""
         self._k.emit(ops.MbarrierInval, mbarrier=barrier)
 
-    def arrive(self, barrier: MbarrierRef, count: int = 1) -> None:
-        """mbarrier.arrive (release, CTA scope); every lane that runs it arrives."""
-        self._k.emit(ops.MbarrierArrive, mbarrier=barrier, count=int(count))
+    def at(self, barrier: MbarrierRef, rank: Index) -> MbarrierRef:
+        """The barrier at the same place in another CTA of the cluster (mapa)."""
+        return replace(barrier, rank=as_expr(rank))
+
+    def arrive(
+        self, barrier: MbarrierRef, count: int = 1, *, scope: str = "cta", relaxed: bool = False
+    ) -> None:
+        """mbarrier.arrive; every lane that runs it arrives. Releases at ``scope``, "cta" or
+        "cluster"; ``relaxed`` releases nothing."""
+        self._k.emit(
+            ops.MbarrierArrive,
+            mbarrier=barrier,
+            count=int(count),
+            memory=_scope(scope),
+            relaxed=relaxed,
+        )
 
     def expect_tx(self, barrier: MbarrierRef, bytes: Index) -> None:
         """mbarrier.expect_tx (relaxed): announce bytes, no arrival."""
         self._k.emit(ops.MbarrierExpectTx, mbarrier=barrier, bytes=as_expr(bytes))
 
-    def arrive_expect_tx(self, barrier: MbarrierRef, bytes: Index) -> None:
-        """mbarrier.arrive.expect_tx: announce bytes, then arrive, as one instruction."""
-        self._k.emit(ops.MbarrierArriveExpectTx, mbarrier=barrier, bytes=as_expr(bytes))
-
-    def wait(self, barrier: MbarrierRef, parity: Index) -> None:
-        """Block until the phase of this parity has completed (try_wait in a loop)."""
-        self._k.emit(ops.MbarrierWait, mbarrier=barrier, parity=as_expr(parity))
-
-
-class TmaFamily(_Family):
-    """cp.async.bulk.tensor."""
-
-    def load(
-        self,
-        dst: TileView,
-        tensor_map: TensorMapHandle,
-        start: tuple[Index, ...],
-        barrier: MbarrierRef,
+    def arrive_expect_tx(
+        self, barrier: MbarrierRef, bytes: Index, *, scope: str = "cta", relaxed: bool = False
     ) -> None:
-        """Copy the box at ``start`` (elements, row-major); its bytes count on ``barrier``."""
+        """mbarrier.arrive.expect_tx: announce bytes, then arrive, as one instruction."""
         self._k.emit(
-            ops.TmaLoad,
-            dst=dst.view,
-            tensor_map=tensor_map.decl.name,
-            src=tensor_map.box(start),
+            ops.MbarrierArriveExpectTx,
             mbarrier=barrier,
+            bytes=as_expr(bytes),
+            memory=_scope(scope),
+            relaxed=relaxed,
         )
 
-    def store(self, tensor_map: TensorMapHandle, start: tuple[Index, ...], src: TileView) -> None:
-        """Copy shared memory to the box at ``start``; completes in a bulk group."""
+    def wait(
+        self, barrier: MbarrierRef, parity: Index, *, scope: str = "cta", relaxed: bool = False
+    ) -> None:
+        """Block until the phase of this parity has completed (try_wait in a loop). Acquires at
+        ``scope``; ``relaxed`` acquires nothing."""
         self._k.emit(
-            ops.TmaStore, dst=tensor_map.box(start), tensor_map=tensor_map.decl.name, src=src.view
+            ops.MbarrierWait,
+            mbarrier=barrier,
+            parity=as_expr(parity),
+            memory=_scope(scope),
+            relaxed=relaxed,
         )
 
 
-class CpAsyncFamily(_Family):
+class CpAsyncFamily(Family):
     """cp.async (non-bulk) and its groups, which belong to the issuing thread."""
 
     def copy(
@@ -125,7 +139,7 @@ class CpAsyncFamily(_Family):
         self._k.emit(ops.WaitGroup, kind=GroupKind.CP_ASYNC, n=int(n))
 
 
-class BulkFamily(_Family):
+class BulkFamily(Family):
     """cp.async.bulk groups: those of TMA stores and reductions."""
 
     def commit_group(self) -> None:
@@ -138,7 +152,7 @@ class BulkFamily(_Family):
         self._k.emit(ops.WaitGroup, kind=GroupKind.BULK, n=int(n), read=read)
 
 
-class WgmmaFamily(_Family):
+class WgmmaFamily(Family):
     """wgmma: executed by the four warps of a warpgroup together."""
 
     def fence(self) -> None:
@@ -194,7 +208,7 @@ class WgmmaFamily(_Family):
         self._k.emit(ops.WaitGroup, scope=Scope.WARPGROUP, kind=GroupKind.WGMMA, n=int(n))
 
 
-class BarFamily(_Family):
+class BarFamily(Family):
     """bar.sync / bar.arrive and bar.warp.sync."""
 
     def sync(self, barrier: NamedBarrierHandle | None = None) -> None:
@@ -213,7 +227,7 @@ class BarFamily(_Family):
         self._k.emit(ops.BarWarpSync, scope=Scope.WARP)
 
 
-class FenceFamily(_Family):
+class FenceFamily(Family):
     """Fences: of mbarrier inits, and between the generic and the async proxy."""
 
     def mbarrier_init(self) -> None:
@@ -221,17 +235,20 @@ class FenceFamily(_Family):
         self._k.emit(ops.FenceMbarrierInit)
 
     def proxy_async(self, space: str = "all") -> None:
-        """fence.proxy.async over ``shared``, ``global`` or ``all`` memory."""
+        """fence.proxy.async over ``shared`` (the CTA's own), ``shared::cluster``, ``global`` or
+        ``all`` memory."""
         try:
             which = FenceSpace(space)
         except ValueError:
             raise ScheduleError(
-                f"fence.proxy.async over {space!r}", fix="use shared, global or all", loc=caller()
+                f"fence.proxy.async over {space!r}",
+                fix="use shared, shared::cluster, global or all",
+                loc=caller(),
             ) from None
         self._k.emit(ops.FenceProxyAsync, space=which)
 
 
-class MemFamily(_Family):
+class MemFamily(Family):
     """Plain loads and stores, and compute."""
 
     def ld_global(self, dst: FragmentRef, src: GlobalView) -> None:
@@ -245,6 +262,11 @@ class MemFamily(_Family):
     def ld_shared(self, dst: FragmentRef, src: TileView) -> None:
         """ld.shared: each lane loads its box of ``src`` to as many registers of ``dst``."""
         self._k.emit(ops.LdShared, dst=dst, src=src.view)
+
+    def st_async(self, dst: TileView, src: FragmentRef, barrier: MbarrierRef) -> None:
+        """st.async: each lane stores its registers to another CTA, where their bytes count on
+        ``barrier``; both are named with ``at(rank)``."""
+        self._k.emit(ops.StAsync, dst=dst.view, src=src, mbarrier=barrier)
 
     def st_shared(self, dst: TileView, src: FragmentRef) -> None:
         """st.shared: each lane stores as many registers of ``src`` to its box of ``dst``."""
@@ -340,6 +362,15 @@ def _chunks(
             dst.box((row, col), (1, per_chunk)),
             src.box((row + start[0], col + start[1]), (1, per_chunk)),
         )
+
+
+def _scope(name: str) -> MemScope:
+    try:
+        return MemScope(name)
+    except ValueError:
+        raise ScheduleError(
+            f"memory scope {name!r}", fix="use cta or cluster", loc=caller()
+        ) from None
 
 
 def _group_depth(n: int) -> None:

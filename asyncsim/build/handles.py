@@ -121,6 +121,10 @@ class TileView:
         view = replace(self.view, start=first, shape=tuple(shape), expects=expects)
         return TileView(self.decl, view)
 
+    def at(self, rank: Index) -> TileView:
+        """The same view in the shared memory of another CTA of the cluster (mapa)."""
+        return TileView(self.decl, replace(self.view, rank=as_expr(rank)))
+
     def expecting(self, data: GlobalView) -> TileView:
         """The reader means this global data; another tile found there is WRONG_TILE."""
         _rank(data.tensor, len(self.view.shape), len(data.start), len(data.shape))

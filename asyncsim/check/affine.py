@@ -1,7 +1,8 @@
 """How operands depend on the block index, and whether control does.
 
-A launch is a set of CTAs whose streams are equal up to coordinates if the block index appears in
-coordinates only. Then one CTA speaks for all, as long as those coordinates are affine in it.
+A launch is a set of clusters (of one CTA, mostly) whose streams are equal up to coordinates if the
+place of the cluster appears in coordinates only. Then one cluster speaks for all, as long as those
+coordinates are affine in its place. A step is one cluster further; the rank in it is no move.
 """
 
 from __future__ import annotations
@@ -19,14 +20,13 @@ from asyncsim.ir.expr import (
     Expr,
     Unary,
     Var,
-    walk,
 )
 from asyncsim.ir.op import GlobalView, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import For, Set, When
 
 Coefficients = tuple[int, int, int]
-"""What one step of block_idx.x, .y and .z adds."""
+"""What one step of the cluster in x, y and z adds."""
 
 NONE: Coefficients = (0, 0, 0)
 _AXES = {Builtin.BLOCK_IDX_X: 0, Builtin.BLOCK_IDX_Y: 1, Builtin.BLOCK_IDX_Z: 2}
@@ -50,16 +50,13 @@ class BlockUse:
 
 def block_use(schedule: Schedule) -> BlockUse:
     """How a schedule uses the block index."""
-    tainted = _tainted(schedule)
     args = dict(schedule.args)
-    live = tuple(int(n > 1) for n in schedule.grid)
+    step = schedule.cluster
+    tainted = _tainted(schedule)
+    live = tuple(int(n > c) for n, c in zip(schedule.grid, step, strict=True))
 
     def uses_block(expr: Expr) -> bool:
-        return any(
-            (isinstance(n, BuiltinRef) and n.builtin in _AXES)
-            or (isinstance(n, Var) and n.name in tainted)
-            for n in walk(expr)
-        )
+        return coefficients(expr, args, tainted, step) != NONE
 
     uniform = True
     for s in statements(schedule.body):
@@ -74,7 +71,7 @@ def block_use(schedule: Schedule) -> BlockUse:
     meanings: dict[str, set[Move]] = {}
     for op in schedule.ops():
         for view, brings in global_views(op):
-            move = _move(view, args, tainted, live)
+            move = _move(view, args, tainted, live, step)
             if move is None:
                 uniform = False
                 continue
@@ -85,7 +82,7 @@ def block_use(schedule: Schedule) -> BlockUse:
             if not isinstance(op, ops.Compute):
                 moves.setdefault(op.id, move)
     uniform &= all(len(found) == 1 for found in meanings.values())
-    return BlockUse(uniform or schedule.ctas == 1, moves)
+    return BlockUse(uniform or schedule.ctas == schedule.cluster_ctas, moves)
 
 
 def global_views(op: OpBase) -> list[tuple[GlobalView, bool]]:
@@ -100,8 +97,24 @@ def global_views(op: OpBase) -> list[tuple[GlobalView, bool]]:
     return found
 
 
-def coefficients(expr: Expr, args: Mapping[str, int], tainted: set[str]) -> Coefficients | None:
-    """The coefficients of the block index in an expression; None if it is not affine."""
+def only_reduced(schedule: Schedule) -> frozenset[str]:
+    """Tensors that nothing but reductions of one operator touches: those commute."""
+    uses: dict[str, set[object]] = {}
+    for op in schedule.ops():
+        how = op.reduce if isinstance(op, ops.TmaStore) else None
+        for value in _operands(op):
+            if isinstance(value, GlobalView):
+                uses.setdefault(value.tensor, set()).add(how)
+    return frozenset(t for t, found in uses.items() if len(found) == 1 and None not in found)
+
+
+def coefficients(
+    expr: Expr, args: Mapping[str, int], tainted: set[str], step: Coefficients
+) -> Coefficients | None:
+    """The coefficients of the cluster's place in an expression; None if it is not affine.
+
+    ``step``: CTAs of a cluster per axis.
+    """
     match expr:
         case Const() | Arg():
             return NONE
@@ -111,15 +124,15 @@ def coefficients(expr: Expr, args: Mapping[str, int], tainted: set[str]) -> Coef
             axis = _AXES.get(builtin)
             if axis is None:
                 return NONE
-            return (int(axis == 0), int(axis == 1), int(axis == 2))
+            return (step[0] * (axis == 0), step[1] * (axis == 1), step[2] * (axis == 2))
         case Unary(op, operand):
-            inner = coefficients(operand, args, tainted)
+            inner = coefficients(operand, args, tainted, step)
             if op == "-" and inner is not None:
                 return _scaled(inner, -1)
             return NONE if inner == NONE else None
         case Binary(op, lhs, rhs):
-            a = coefficients(lhs, args, tainted)
-            b = coefficients(rhs, args, tainted)
+            a = coefficients(lhs, args, tainted, step)
+            b = coefficients(rhs, args, tainted, step)
             if a is None or b is None:
                 return None
             if a == NONE and b == NONE:
@@ -130,6 +143,11 @@ def coefficients(expr: Expr, args: Mapping[str, int], tainted: set[str]) -> Coef
             if op == "*":
                 factor = constant(rhs if b == NONE else lhs, args) if NONE in (a, b) else None
                 return None if factor is None else _scaled(a if b == NONE else b, factor)
+            if op in ("//", "%") and b == NONE:  # whole multiples of the divisor step evenly
+                divisor = constant(rhs, args)
+                if divisor and divisor > 0 and not any(c % divisor for c in a):
+                    x, y, z = (c // divisor for c in a)
+                    return NONE if op == "%" else (x, y, z)
             return None
 
 
@@ -154,12 +172,16 @@ def _scaled(c: Coefficients, factor: int) -> Coefficients:
 
 
 def _move(
-    view: GlobalView, args: Mapping[str, int], tainted: set[str], live: tuple[int, ...]
+    view: GlobalView,
+    args: Mapping[str, int],
+    tainted: set[str],
+    live: tuple[int, ...],
+    step: Coefficients,
 ) -> Move | None:
-    """The move of a box, without the block axes of extent 1."""
+    """The move of a box, without the axes that have one cluster."""
     found: list[Coefficients] = []
     for e in view.start:
-        c = coefficients(e, args, tainted)
+        c = coefficients(e, args, tainted, step)
         if c is None:
             return None
         found.append((c[0] * live[0], c[1] * live[1], c[2] * live[2]))
@@ -167,17 +189,15 @@ def _move(
 
 
 def _tainted(schedule: Schedule) -> set[str]:
-    """Variables whose value depends on the block index."""
+    """Variables whose value depends on the cluster's place."""
+    args = dict(schedule.args)
     tainted: set[str] = set()
     sets = [s for s in statements(schedule.body) if isinstance(s, Set)]
     while True:
         before = len(tainted)
         for s in sets:
-            for n in walk(s.value):
-                if (isinstance(n, BuiltinRef) and n.builtin in _AXES) or (
-                    isinstance(n, Var) and n.name in tainted
-                ):
-                    tainted.add(s.var)
+            if coefficients(s.value, args, tainted, schedule.cluster) != NONE:
+                tainted.add(s.var)
         if len(tainted) == before:
             return tainted
 
@@ -187,10 +207,10 @@ def _private(op: OpBase) -> list[Expr]:
     found: list[Expr] = []
     for value in _operands(op):
         match value:
-            case ops.MbarrierRef(stage=stage):
-                found.append(stage)
-            case SmemView(stage=stage, start=start):
-                found += [stage, *start]
+            case ops.MbarrierRef(stage=stage, rank=rank):
+                found += [stage] if rank is None else [stage, rank]
+            case SmemView(stage=stage, start=start, rank=rank):
+                found += [stage, *start] if rank is None else [stage, rank, *start]
             case GlobalView() | ops.FragmentRef():
                 pass
             case Const() | Var() | Arg() | BuiltinRef() | Unary() | Binary():

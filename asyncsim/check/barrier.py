@@ -28,6 +28,7 @@ class Barrier:
         "counted",
         "counted_epochs",
         "expected",
+        "far",
         "gather",
         "history",
         "idle_epochs",
@@ -40,6 +41,7 @@ class Barrier:
         "last_landing",
         "observed",
         "released",
+        "released_far",
         "state",
         "tx_bytes",
         "uncounted_expects",
@@ -62,7 +64,9 @@ class Barrier:
     def begin(self) -> None:
         """A life begins: nothing has been counted or observed."""
         self.gather = 0  # joined clocks of what the open phase has counted
+        self.far = 0  # what arrivals of other CTAs have released at cluster scope
         self.released = 0  # what the last completed phase makes known
+        self.released_far = 0  # ... and to waits that acquire at cluster scope
         self.counted: list[Counted] = []
         self.counted_epochs = 0
         self.idle_epochs = 0  # expects of no bytes: they count nothing

@@ -10,6 +10,7 @@ from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.counting import Arrival, Counting, Wait, wait_key
 from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, Step
+from asyncsim.ir.op import MbarrierArrive, MbarrierArriveExpectTx, MbarrierWait, MemScope
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync.mbarrier import TX_LIMIT
@@ -123,9 +124,25 @@ class Barriers:
         generation = b.state.generation
         b.last_arrivals[step.warp.index] = generation
         epoch = (step.pos + 1) << chain.shift_control
-        self._count(b, Counted(Kind.ARRIVAL, clock, epoch, tx, step), clock, epoch)
+        near, far = self._released(b, chain, step, clock)
+        b.far = self._layout.join(b.far, far)
+        self._count(b, Counted(Kind.ARRIVAL, clock, epoch, tx, step), near, epoch)
         if b.state.arrive(count):
             self._completed(b, step)
+
+    def _released(self, b: Barrier, chain: Chain, step: Step, clock: int) -> tuple[int, int]:
+        """What an arrival makes known to every wait, and to those that acquire at cluster scope.
+
+        CTA scope speaks to the own CTA, whatever the barrier; relaxed orders phases and no data.
+        """
+        op = step.dyn.op
+        assert isinstance(op, MbarrierArrive | MbarrierArriveExpectTx)
+        control = clock & self._control_mask
+        if op.relaxed:
+            return control, 0
+        if chain.warp.place.rank == b.key.cta:
+            return clock, 0
+        return control, clock if op.memory is MemScope.CLUSTER else 0
 
     def expect(self, b: Barrier, chain: Chain, step: Step, tx: int) -> None:
         """expect_tx alone: relaxed, it orders phases and no data."""
@@ -177,13 +194,22 @@ class Barriers:
             if observed >= 0:
                 start = self._infer(b, clock, observed + 1)
                 self._require(b, start, observed + 1, step, Condition.D)
-                chain.clock = self._layout.join(start, b.released)
+                chain.clock = self._layout.join(start, self._acquired(b, step))
             else:
                 self._require(b, clock, 1, step, Condition.F)
             epoch = (step.pos + 1) << chain.shift_control
             b.wait_epochs = self._layout.join(b.wait_epochs, epoch)
             b.waits.append((chain, step))
         return True
+
+    def _acquired(self, b: Barrier, step: Step) -> int:
+        op = step.dyn.op
+        assert isinstance(op, MbarrierWait)
+        if op.relaxed:
+            return b.released & self._control_mask
+        if op.memory is MemScope.CLUSTER:
+            return self._layout.join(b.released, b.released_far)
+        return b.released
 
     def knows_init(self, b: Barrier, clock: int, step: Step) -> None:
         """Condition F for an op that will count later (the issue of a copy)."""
@@ -318,8 +344,9 @@ class Barriers:
         known = self._known(b, generation + 2)
         before = b.released if self._chain_phases else 0
         b.released = self._layout.join(self._layout.join(b.gather, known), before)
+        b.released_far = self._layout.join(b.far, b.released_far if self._chain_phases else 0)
         b.history.append((b.counted_epochs, b.landings > 0))
-        b.gather = b.counted_epochs = b.wait_epochs = b.landings = b.tx_bytes = 0
+        b.gather = b.far = b.counted_epochs = b.wait_epochs = b.landings = b.tx_bytes = 0
         b.uncounted_expects = False
         b.counted, b.waits = [], []
         waiters, b.waiters = b.waiters, []

@@ -79,7 +79,7 @@ def _overlaps(
     schedule: Schedule, use: BlockUse, cta: CtaVerdict, notes: list[str]
 ) -> list[Finding]:
     """GLOBAL_WRITE_OVERLAP between CTAs that write the same, moved."""
-    if schedule.ctas == 1:
+    if schedule.ctas == schedule.cluster_ctas:
         return []
     execution: Execution = cta.execution
     found: list[Finding] = []
@@ -90,7 +90,7 @@ def _overlaps(
         touched = {row: b for row, b in execution.globals.touched.items() if row[0] == tensor}
         delta = (
             overlapping_deltas(
-                touched, written, moves.pop(), schedule.grid, schedule.tensor(tensor).shape
+                touched, written, moves.pop(), schedule.clusters, schedule.tensor(tensor).shape
             )
             if len(moves) == 1
             else False
@@ -108,10 +108,11 @@ def _overlaps(
         if delta is False:
             notes.append(f"whether the CTAs write disjoint parts of {tensor} was not decided")
         elif delta is not None:
+            what = "CTAs" if schedule.cluster_ctas == 1 else "clusters"
             message = (
-                f"CTAs whose block indices differ by {delta} write common elements of {tensor}"
+                f"{what} whose indices differ by {delta} write common elements of {tensor}"
                 if touched == written
-                else f"of two CTAs whose block indices differ by {delta}, one writes elements of "
+                else f"of two {what} whose indices differ by {delta}, one writes elements of "
                 f"{tensor} that the other touches"
             )
             fault = Fault(rule=Rule.GLOBAL_WRITE_OVERLAP, message=message, step=step, name=tensor)

@@ -28,6 +28,8 @@ def name_clash(clash: Clash) -> Named:
     """The rule of a clash."""
     x, y = clash.earlier, clash.later
     reader = y if x.access.write and not y.access.write else x
+    if clash.narrow:
+        return _narrow(clash, reader)
     if clash.reason is Reason.PROXY:
         return _proxy(clash, reader)
     if x.flight is not None and not clash.outdated:
@@ -50,6 +52,26 @@ def _proxy(clash: Clash, reader: Touch) -> Named:
         missing="fence.proxy.async after the first access, on the path to the second",
         repair=f'add k.fence.proxy_async("{space}") after the access, before it is signalled',
         culprit=x.step,
+        reader=reader.step,
+    )
+
+
+def _narrow(clash: Clash, reader: Touch) -> Named:
+    """An overwrite after a default arrive of the peer is what production code does: a warning,
+    unless something is relaxed."""
+    x, y = clash.earlier, clash.later
+    harmless = y.access.write and not clash.relaxed
+    return Named(
+        rule=Rule.SCOPE_TOO_NARROW,
+        severity=Severity.WARNING if harmless else Severity.ERROR,
+        message=(
+            f"{op_text(y.step.dyn)} in CTA {y.step.warp.place.rank} comes after "
+            f"{op_text(x.step.dyn)} in CTA {x.step.warp.place.rank}, but nothing between them "
+            f"releases {clash.name} at cluster scope"
+        ),
+        missing="a release and an acquire at cluster scope between the two CTAs",
+        repair='signal with k.mbarrier.arrive(..., scope="cluster") and wait with the same scope',
+        culprit=y.step,
         reader=reader.step,
     )
 
@@ -173,6 +195,9 @@ def _plain(clash: Clash, reader: Touch) -> Named:
             repair = "wait for the barrier (or group) of the copy before reading"
         if same_lane_group and writer.flight is None:
             missing, repair = "a warp barrier between them", "add k.bar.warp_sync()"
+        elif x.step.warp.place.rank != y.step.warp.place.rank:
+            missing = "a cluster barrier between the two CTAs"
+            repair = "add k.cluster_barrier.sync() after the store"
         elif writer.flight is None and writer.access.proxy is Proxy.GENERIC:
             missing = "a block barrier between the store and the read"
             repair = "add k.bar.sync() after the store"

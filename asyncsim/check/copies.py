@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from asyncsim.check.affine import only_reduced
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.describe import op_text
@@ -62,11 +63,8 @@ class Copies:
 
     def __init__(self, execution: Execution) -> None:
         self._x = execution
-        self._written = {
-            o.dst.tensor
-            for o in execution.schedule.ops()
-            if isinstance(o, ops.StGlobal | ops.TmaStore)
-        }
+        stores = (o for o in execution.schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore))
+        self._written = {o.dst.tensor for o in stores} - only_reduced(execution.schedule)
 
     def touch(
         self, step: Step, access: Access, parts: Sequence[tuple[Chain, int, Flight | None]]
@@ -79,6 +77,8 @@ class Copies:
         touches: list[Touch] = []
         clocks: list[int] = []
         for chain, end, flight in parts:
+            if isinstance(region, SmemRegion):
+                self._x.peers.reach(chain, step, region.owner)
             touch = Touch(step, chain.who, access, self._x.next_seq(), end)
             touch.flight = flight
             if flight is not None:
@@ -138,20 +138,54 @@ class Copies:
         return self.plain(agent, step)
 
     def tma_load(self, agent: Agent, step: Step) -> bool:
-        assert step.dyn.barrier is not None
-        b = self._x.barriers.by_key[step.dyn.barrier]
         self._one_copy(agent, step)
+        source, *writes = step.dyn.accesses
         for chain in chains_of(agent, step):
-            clock = chain.now(step.pos)
-            self._x.barriers.knows_init(b, clock, step)
-            if not self._x.barriers.level(b, clock, Section.SHARED_FENCE):
-                self._unfenced_init(b, chain, step)
-            parts = [(chain, 0, None)]
-            touches = [t for a in step.dyn.accesses for t in self.touch(step, a, parts)]
-            self._x.flying.append(Landing(b, clock, step, touches, step.dyn.value * chain.lanes))
+            clock, parts = chain.now(step.pos), [(chain, 0, None)]
+            read = self.touch(step, source, parts)
+            for key, write in zip(step.dyn.barriers, writes, strict=True):
+                b = self._x.barriers.by_key[key]
+                self._x.peers.reach(chain, step, key.cta)
+                self._x.barriers.knows_init(b, clock, step)
+                self.published(b, chain, step)
+                touches = [*read, *self.touch(step, write, parts)]
+                size = step.dyn.value * chain.lanes
+                self._x.flying.append(Landing(b, self._issued(chain, step), step, touches, size))
+                read = []
         self._x.recent.append((step, False))
         self._x.policy.issued(self._x)
         return True
+
+    def st_async(self, agent: Agent, step: Step) -> bool:
+        """Each lane's store lands on its own; all are over when the last one is."""
+        assert step.dyn.barrier is not None
+        b = self._x.barriers.by_key[step.dyn.barrier]
+        registers, write = step.dyn.accesses
+        assert isinstance(registers.region, RegisterRegion)
+        self._one_copy(agent, step)
+        self._x.tensor.touch_registers(step, registers.region)
+        for chain in chains_of(agent, step):
+            clock = chain.now(step.pos)
+            self._x.reach(chain, step, b)
+            self._x.barriers.knows_init(b, clock, step)
+            touches = self.touch(step, write, [(chain, 0, None)])
+            for lane in range(chain.lanes):
+                last = touches if lane == chain.lanes - 1 else []
+                issued = self._issued(chain, step)
+                self._x.flying.append(Landing(b, issued, step, last, step.dyn.value))
+        self._x.recent.append((step, False))
+        self._x.policy.issued(self._x)
+        return True
+
+    def _issued(self, chain: Chain, step: Step) -> int:
+        """What the landing of a copy comes after: all before its issue, and the issue."""
+        own = (step.pos + 1) << chain.shift_control
+        return self._x.layout.join(chain.now(step.pos), own)
+
+    def published(self, b: Barrier, chain: Chain, step: Step) -> None:
+        """The async proxy and other CTAs need the init of a barrier fenced for them."""
+        if not self._x.barriers.level(b, chain.now(step.pos), Section.SHARED_FENCE):
+            self._unfenced_init(b, chain, step)
 
     def land(self, index: int = 0) -> None:
         """One copy in flight lands."""
@@ -162,6 +196,9 @@ class Copies:
         except SyncFault as cause:
             self._x.fault(Fault(rule=cause.rule, message=cause.message, step=copy.step))
             raise StopExecution(cause) from None
+        if isinstance(copy.step.dyn.op, ops.StAsync):  # a generic write: async users need a fence
+            end |= end << self._x.layout.width
+        self._x.peers.landed(copy.step, copy.barrier.key.cta, end >> self._x.layout.width)
         for touch in copy.touches:
             if isinstance(touch.access.region, SmemRegion):
                 self._x.shared.settle(touch, end)
@@ -171,7 +208,8 @@ class Copies:
     def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
         own = chain.initialised.get(b.comp) == b.base + 1
         who = "the same thread" if own else "another thread"
-        message = f"{b.key} is used by the async proxy; its init by {who} is not fenced for it"
+        user = "the async proxy" if isinstance(step.dyn.op, ops.TmaLoad) else "another CTA"
+        message = f"{b.key} is used by {user}; its init by {who} is not fenced for it"
         self._x.fault(
             Fault(
                 rule=Rule.MISSING_INIT_FENCE,

@@ -49,10 +49,11 @@ class CtaVerdict:
 
 
 class _Cta:
-    """Executions of one CTA, and what they show."""
+    """Executions of one CTA, or of the cluster that it is in, and what they show."""
 
     def __init__(self, program: Program, block: tuple[int, int, int], bounds: Bounds) -> None:
-        self._program, self._block, self._bounds = program, block, bounds
+        self._program, self._bounds = program, bounds
+        self._blocks = program.schedule.cluster_of(block)
         self._events: list[list[Event]] | None = None
         self.suspects: Sequence[Breach] = ()
 
@@ -65,15 +66,15 @@ class _Cta:
     ) -> tuple[Execution, list[Finding]]:
         """Run to the end; the findings that it shows."""
         schedule = self.schedule
-        warps = range(schedule.warps)
+        warps = [(b, w) for b in self._blocks for w in range(schedule.warps)]
         streams = (
             [iter(e) for e in self._events]
             if self._events is not None
-            else [self._stream(w) for w in warps]
+            else [self._stream(b, w) for b, w in warps]
         )
         execution = Execution(
             schedule,
-            [self._program.place(self._block, w) for w in warps],
+            [self._program.place(b, w) for b, w in warps],
             streams,
             policy,
             chain_phases=chain_phases,
@@ -85,15 +86,15 @@ class _Cta:
             check_exit(execution)
         return execution, findings_of(execution, report, self.suspects)
 
-    def _stream(self, warp: int) -> Iterator[Event]:
-        return run_checked(self._program.stream(self._block, warp), MAX_WARP_OPS)
+    def _stream(self, block: tuple[int, int, int], warp: int) -> Iterator[Event]:
+        return run_checked(self._program.stream(block, warp), MAX_WARP_OPS)
 
     def events(self) -> list[list[Event]] | None:
         """The streams, kept; None if they are too long."""
         if self._events is None:
             events: list[list[Event]] = []
             for w in range(self._program.schedule.warps):
-                events.append(list(islice(self._stream(w), MAX_SEARCHED_OPS + 1)))
+                events.append(list(islice(self._stream(self._blocks[0], w), MAX_SEARCHED_OPS + 1)))
                 if sum(map(len, events)) > MAX_SEARCHED_OPS:
                     return None
             self._events = events
@@ -154,10 +155,14 @@ def check_cta(
 
 def _count(cta: _Cta, reference: Execution) -> bool:
     """Whether counting proves the CTA free of errors."""
+    if _speaks_to_others(cta.schedule):
+        return False
     with_bytes = {
         o.mbarrier.name
         for o in cta.schedule.ops()
-        if isinstance(o, ops.TmaLoad | ops.MbarrierExpectTx | ops.MbarrierArriveExpectTx)
+        if isinstance(
+            o, ops.TmaLoad | ops.StAsync | ops.MbarrierExpectTx | ops.MbarrierArriveExpectTx
+        )
     }
     reinitialised = {
         o.mbarrier.name for o in cta.schedule.ops() if isinstance(o, ops.MbarrierInval)
@@ -184,6 +189,8 @@ def _count(cta: _Cta, reference: Execution) -> bool:
 
 def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
     """Visit every state of the skeleton; replay what differs, and what fails."""
+    if _speaks_to_others(cta.schedule):
+        return SearchResult(), []  # the search knows one CTA
     events = cta.events()
     if events is None:
         return SearchResult(), []
@@ -212,6 +219,13 @@ def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
     return result, shown
 
 
+def _speaks_to_others(schedule: Schedule) -> bool:
+    """Whether several CTAs, or orders smaller than release and acquire, are at play."""
+    return schedule.cluster_ctas > 1 or any(
+        isinstance(o, ops.ClusterOp) or getattr(o, "relaxed", False) for o in schedule.ops()
+    )
+
+
 def _lives_twice(skeleton: Skeleton) -> bool:
     """Whether some mbarrier is initialised more than once."""
     inits = [op.target for t in skeleton.threads for op in t.ops if op.move is Move.INIT]
@@ -229,12 +243,13 @@ def _held_by_exited(execution: Execution) -> bool:
     PTX ISA, exit: a barrier for all threads is released then. The conditions here know no round
     without all warps.
     """
-    going = {a.warp.index for a in execution.agents if not a.done}
+    going = {(a.warp.place.rank, a.warp.index) for a in execution.agents if not a.done}
     for agent in execution.agents:
         op = agent.current[0].op if agent.current is not None and not agent.done else None
         if isinstance(op, ops.BarSync) and not op.threads and agent.token == -1:
-            arrived = execution.named.by_id[op.barrier].state.warps
-            if going <= set(arrived):
+            place = agent.warp.place
+            arrived = execution.named.by_id[place.rank, op.barrier].state.warps
+            if {index for rank, index in going if rank == place.rank} <= set(arrived):
                 return True
     return False
 

@@ -1,6 +1,7 @@
-"""CTAs that differ by more than a move: enumerated, grouped by what they execute.
+"""Clusters (of one CTA, mostly) that differ by more than a move: enumerated, grouped by what they
+execute.
 
-Two CTAs are alike if their streams are equal after renaming what shared data means, in order of
+Two are alike if their streams are equal after renaming what shared data means, in order of
 appearance: then every order, race and meaning is the same, and one of them is checked.
 """
 
@@ -10,12 +11,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
+from asyncsim.check.affine import only_reduced
 from asyncsim.check.global_memory import Row, rows
 from asyncsim.check.grid import Bounds, may_lie_outside
 from asyncsim.check.model import Fault, Step, Warp, Who
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor
+from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import GlobalBox
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import FILL, Access
@@ -39,15 +42,14 @@ def survey(program: Program) -> Survey:
     """Enumerate the CTAs of a launch."""
     found = Survey()
     bounds = Bounds(program.schedule, {})
-    written = {
-        o.dst.tensor for o in program.schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)
-    }
+    stores = (o for o in program.schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore))
+    written = {o.dst.tensor for o in stores} - only_reduced(program.schedule)
     owners: dict[Row, int] = {}  # written so far
     users: dict[Row, int] = {}  # touched so far
     kinds: dict[int, Block] = {}
     events = 0
-    for block in _blocks(program.schedule.grid):
-        cta = _Cta(program, block, bounds, written, found)
+    for block in _blocks(program.schedule):
+        cta = _Cluster(program, block, bounds, written, found)
         events += cta.events
         if events > EVENT_LIMIT:
             found.complete = False
@@ -55,7 +57,10 @@ def survey(program: Program) -> Survey:
         for row, bits in cta.touched.items():
             if owners.get(row, 0) & bits or users.get(row, 0) & cta.writes.get(row, 0):
                 step = cta.users[row[0]]
-                message = f"CTA {block} and another one touch elements of {row[0]}, and one writes"
+                what = "CTA" if program.schedule.cluster_ctas == 1 else "the cluster of CTA"
+                message = (
+                    f"{what} {block} and another one touch elements of {row[0]}, and one writes"
+                )
                 rule = Rule.GLOBAL_WRITE_OVERLAP
                 fault = Fault(rule=rule, message=message, step=step, name=row[0])
                 found.faults.setdefault((rule, row[0]), fault)
@@ -66,13 +71,15 @@ def survey(program: Program) -> Survey:
     return found
 
 
-def _blocks(grid: tuple[int, int, int]) -> Iterator[Block]:
-    for z, y, x in product(*(range(n) for n in reversed(grid))):
+def _blocks(schedule: Schedule) -> Iterator[Block]:
+    """The first CTA of each cluster."""
+    steps = zip(reversed(schedule.grid), reversed(schedule.cluster), strict=True)
+    for z, y, x in product(*(range(0, n, c) for n, c in steps)):
         yield (x, y, z)
 
 
-class _Cta:
-    """One CTA's stream: its signature, its writes, its accesses out of bounds."""
+class _Cluster:
+    """The streams of a cluster: their signature, writes, and accesses out of bounds."""
 
     def __init__(
         self, program: Program, block: Block, bounds: Bounds, written: set[str], found: Survey
@@ -86,9 +93,10 @@ class _Cta:
         self._written = written
         self._shapes = {t.name: t.shape for t in program.schedule.of_kind(GlobalTensor)}
         parts: list[object] = []
-        for index in range(program.schedule.warps):
-            stream = run_checked(program.stream(block, index), EVENT_LIMIT + 1)
-            warp = Warp(index, program.place(block, index), iter(()))
+        ctas = program.schedule.cluster_of(block)
+        for index, (cta, w) in enumerate(product(ctas, range(program.schedule.warps))):
+            stream = run_checked(program.stream(cta, w), EVENT_LIMIT + 1)
+            warp = Warp(index, program.place(cta, w), iter(()))
             try:
                 for pos, event in enumerate(stream):
                     self.events += 1

@@ -10,7 +10,7 @@ from asyncsim.check.execution import Execution
 from asyncsim.check.model import Agent, Step
 from asyncsim.ir import op as ops
 from asyncsim.rules import Rule
-from asyncsim.stream.dyn import BarrierKey, Dyn
+from asyncsim.stream.dyn import BarrierKey
 
 LOOK_AHEAD = 4096  # future ops of a blocked role that are read
 
@@ -71,6 +71,9 @@ def _future(agent: Agent) -> dict[object, str]:
             case ops.MbarrierArrive() | ops.MbarrierArriveExpectTx() | ops.MbarrierExpectTx():
                 found.setdefault(dyn.barrier, "arrival")
             case ops.TmaLoad():
+                for key in dyn.barriers:
+                    found.setdefault(key, "copy")
+            case ops.StAsync():
                 found.setdefault(dyn.barrier, "copy")
             case ops.BarSync(barrier=id) | ops.BarArrive(barrier=id):
                 found.setdefault(id, "arrival")
@@ -84,10 +87,16 @@ def _needs(
 ) -> list[Agent]:
     """The blocked roles that would have to act before this one can go on."""
     dyn = _step(agent).dyn
+    if isinstance(dyn.op, ops.BarrierClusterWait):
+        return [u for u in blocked if u.warp.index not in execution.cluster.arrived]
     if isinstance(dyn.op, ops.BarSync):
-        arrived = execution.named.by_id[dyn.op.barrier].state.warps
+        arrived = execution.named.by_id[agent.warp.place.rank, dyn.op.barrier].state.warps
         return [
-            u for u in blocked if u.warp.index not in arrived and dyn.op.barrier in futures[id(u)]
+            u
+            for u in blocked
+            if u.warp.index not in arrived
+            and u.warp.place.rank == agent.warp.place.rank
+            and dyn.op.barrier in futures[id(u)]
         ]
     if dyn.barrier is None:
         group = execution.tensor.groups.get(agent.warp.index)
@@ -126,12 +135,12 @@ def _lapped(execution: Execution, agent: Agent) -> bool:
 def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
     b = _barrier(execution, root)
     if b is None:
-        if isinstance(_step(root).dyn.op, ops.BarSync):
+        if isinstance(_step(root).dyn.op, ops.BarSync | ops.BarrierClusterWait):
             return Rule.DEADLOCK, f"{_line(execution, root)}: the other warps never arrive"
         return Rule.DEADLOCK, ""
     state, key = b.state, b.key
     if state.pending == 0:
-        return Rule.TX_BYTES_MISMATCH, (
+        return uneven_rule(b), (
             f"{uneven_bytes(b)}: phase {state.generation} never completes, and "
             f"{who_text(_step(root))} waits for ever"
         )
@@ -152,6 +161,13 @@ def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
     )
 
 
+def uneven_rule(b: Barrier) -> Rule:
+    """Bytes that a multicast brings to a CTA that announced none are a case of their own."""
+    copy = b.last_landing[1].dyn.op if b.last_landing else None
+    multicast = isinstance(copy, ops.TmaLoad) and copy.multicast is not None
+    return Rule.RECEIVER_NOT_ARMED if multicast and not b.expected else Rule.TX_BYTES_MISMATCH
+
+
 def uneven_bytes(b: Barrier) -> str:
     """Bytes announced and copied on a barrier, in words."""
     phases = f" in {b.state.generation + 1} phases" if b.state.generation else ""
@@ -163,10 +179,14 @@ def _line(execution: Execution, agent: Agent) -> str:
     text = f"{who_text(step)} at {op_text(step.dyn)}"
     if step.dyn.op.loc:
         text += f" ({step.dyn.op.loc})"
-    return text + _state_text(execution, step.dyn)
+    return text + _state_text(execution, step)
 
 
-def _state_text(execution: Execution, dyn: Dyn) -> str:
+def _state_text(execution: Execution, step: Step) -> str:
+    dyn = step.dyn
+    if isinstance(dyn.op, ops.BarrierClusterWait):
+        c = execution.cluster
+        return f": round {c.rounds}, {len(c.arrived)} of {len(execution.warps)} warps"
     if dyn.barrier is not None:
         b = execution.barriers.by_key[dyn.barrier]
         s = b.state
@@ -175,7 +195,7 @@ def _state_text(execution: Execution, dyn: Dyn) -> str:
             f"{b.tx_bytes - s.tx} of {b.tx_bytes} bytes"
         )
     if isinstance(dyn.op, ops.BarSync):
-        n = execution.named.by_id[dyn.op.barrier].state
+        n = execution.named.by_id[step.warp.place.rank, dyn.op.barrier].state
         return f": round {n.generation}, {n.arrived} of {dyn.value} threads"
     return ""
 

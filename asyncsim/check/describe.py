@@ -48,6 +48,12 @@ def op_text(dyn: Dyn) -> str:
             return f"bar.arrive {barrier}, {dyn.value}"
         case ops.BarWarpSync():
             return "bar.warp.sync"
+        case ops.BarrierClusterArrive(relaxed=relaxed):
+            return f"barrier.cluster.arrive{'.relaxed' if relaxed else ''}"
+        case ops.BarrierClusterWait():
+            return "barrier.cluster.wait"
+        case ops.StAsync(dst=dst, src=frag):
+            return f"st.async {frag.name} -> {dst.tile} on {dyn.barrier}"
         case ops.WgmmaFence():
             return "wgmma.fence"
         case ops.WgmmaMmaAsync(d=d, a=a, b=b):
@@ -69,7 +75,8 @@ def op_text(dyn: Dyn) -> str:
 def who_text(step: Step, who: Who | None = None) -> str:
     """Role and warp, and which of its lanes."""
     place = step.warp.place
-    warp = f"{place.role} warp {place.warp_in_role}"
+    of = f" of CTA {place.rank}" if place.rank else ""
+    warp = f"{place.role} warp {place.warp_in_role}{of}"
     scope = step.dyn.op.scope
     if scope is Scope.ELECTED:
         return f"{warp}, elected lane"

@@ -1,4 +1,4 @@
-"""One execution of a CTA: the schedule's ops on the state machines, with clocks and checks.
+"""One execution of a cluster: the schedule's ops on the state machines, with clocks and checks.
 
 The warps run in lockstep (both observers of a warp together) and round robin, one op each. The
 policy decides who may run and when copies land. What each op does is in steps.py.
@@ -14,6 +14,7 @@ from typing import get_args
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.barriers import Barriers
 from asyncsim.check.clock import FIELD_BITS, ClockLayout, Section
+from asyncsim.check.cluster import ClusterBarrier, Peers
 from asyncsim.check.copies import Landing, epoch_before
 from asyncsim.check.counting import Counting
 from asyncsim.check.global_memory import GlobalMemory
@@ -53,12 +54,12 @@ from asyncsim.sync import SyncFault
 
 
 class Execution:
-    """Runs the warps of one CTA to the end, to a hang, or to a fault.
+    """Runs the warps of one cluster (of one CTA, mostly) to the end, to a hang, or to a fault.
 
-    ``events`` are the streams of the warps. ``chain_phases``: a wait also acquires what earlier
-    phases of its barrier have released, as any single execution does; off for the certificate,
-    which speaks for all executions. ``bounds`` checks the plain global accesses.
-    ``counting``: the barriers that are decided by counting.
+    ``places`` are all warps of the CTAs by rank, ``events`` their streams. ``chain_phases``: a wait
+    also acquires what earlier phases of its barrier have released, as any single execution does;
+    off for the certificate, which speaks for all executions. ``bounds`` checks the plain global
+    accesses. ``counting``: the barriers that are decided by counting.
     """
 
     def __init__(
@@ -78,12 +79,19 @@ class Execution:
         used = sorted(
             {o.barrier for o in schedule.ops() if isinstance(o, ops.BarSync | ops.BarArrive)}
         )
+        ranks = range(schedule.cluster_ctas)
         keys = [
-            BarrierKey(0, b.name, s) for b in schedule.of_kind(Mbarrier) for s in range(b.stages)
+            BarrierKey(rank, b.name, s)
+            for rank in ranks
+            for b in schedule.of_kind(Mbarrier)
+            for s in range(b.stages)
         ]
+        named = [(rank, id) for rank in ranks for id in used]
         n = len(places)
-        groups = [r for r in schedule.roles() for _ in range(r.warps // 4)]
-        self.layout = ClockLayout(2 * n + len(keys) + len(used) + len(groups))
+        first_named = 2 * n + len(keys)
+        first_group = first_named + len(named)
+        cluster = first_group + len(ranks) * sum(r.warps // 4 for r in schedule.roles())
+        self.layout = ClockLayout(cluster + 1)
         self.warps = [
             self._warp(i, p, e) for i, (p, e) in enumerate(zip(places, events, strict=True))
         ]
@@ -103,9 +111,11 @@ class Execution:
         self.tensor = TensorCores(self.layout, self.shared, self.fault, self.wake)
         for i, key in enumerate(keys):
             self.barriers.by_key[key] = Barrier(key, 2 * n + i)
-        for i, id in enumerate(used):
-            self.named.by_id[id] = NamedBarrier(id, 2 * n + len(keys) + i)
-        self._warpgroups(2 * n + len(keys) + len(used))
+        for i, (rank, id) in enumerate(named):
+            self.named.by_id[rank, id] = NamedBarrier(id, first_named + i)
+        self._warpgroups(first_group)
+        self.cluster = ClusterBarrier(self.layout, cluster, n, self.fault, self.wake)
+        self.peers = Peers(self.layout, self.warps, self.fault)
         self.agents = [Agent(w, Who.BOTH, 0) for w in self.warps]
         self.ready: deque[Agent] = deque()
         self.flying: deque[Landing] = deque()  # copies that have not landed
@@ -113,6 +123,7 @@ class Execution:
         self.recent: deque[tuple[Step, bool]] = deque(maxlen=KEPT)
         self.steps = Steps(self)
         self._seq = 0
+        self._relaxed = any(getattr(op, "relaxed", False) for op in schedule.ops())
 
     def _warp(self, index: int, place: WarpPlace, events: Iterator[Event]) -> Warp:
         warp = Warp(index, place, events)
@@ -128,13 +139,15 @@ class Execution:
         return warp
 
     def _warpgroups(self, first: int) -> None:
-        for role in self.schedule.roles():
-            for i in range(role.warps // 4):
-                group = Warpgroup(first, 4)
-                first += 1
-                for w in range(role.first_warp + 4 * i, role.first_warp + 4 * i + 4):
-                    self.tensor.groups[w] = group
-                    self.tensor.registers[w] = WarpRegisters()
+        for cta in range(0, len(self.warps), self.schedule.warps):
+            for role in self.schedule.roles():
+                for i in range(role.warps // 4):
+                    group = Warpgroup(first, 4)
+                    first += 1
+                    start = cta + role.first_warp + 4 * i
+                    for w in range(start, start + 4):
+                        self.tensor.groups[w] = group
+                        self.tensor.registers[w] = WarpRegisters()
 
     # -- scheduling ----------------------------------------------------------------------------
 
@@ -159,7 +172,7 @@ class Execution:
         if event is None:
             event = self._fetch(agent)
             if event is None:
-                agent.done = True
+                self._end(agent)
                 return
         step = Step(agent.warp, agent.who, agent.pos, event)
         bound = self._handlers.get(event[0].op.id)
@@ -185,6 +198,13 @@ class Execution:
         self.ready.append(agent)
         if logged:
             self.recent.append((step, False))
+
+    def _end(self, agent: Agent) -> None:
+        agent.done = True
+        warp = agent.warp
+        if all(a.done for a in self.agents if a.warp is warp):
+            others = warp.others.publish(agent.pos - 1) if agent.pos else 0
+            self.cluster.ended(warp, self.layout.join(warp.elected.now(agent.pos), others))
 
     def _fetch(self, agent: Agent) -> Event | None:
         """The agent's next event; the other lanes skip what only the elected lane executes."""
@@ -266,6 +286,12 @@ class Execution:
         """One copy in flight lands."""
         self.steps.copies.land(index)
 
+    def reach(self, chain: Chain, step: Step, b: Barrier) -> None:
+        """An op counts on a barrier, perhaps of another CTA."""
+        if b.key.cta != chain.warp.place.rank:
+            self.peers.reach(chain, step, b.key.cta)
+            self.steps.copies.published(b, chain, step)
+
     def next_seq(self) -> int:
         """A number for the next access, in order of execution."""
         self._seq += 1
@@ -299,7 +325,9 @@ class Execution:
         telling = own if x.flight is not None else not own  # a warp barrier repairs the other kind
         was_own = known is not None and known.earlier.step.warp is known.later.step.warp
         if known is None or (telling and was_own is not own):
-            self.report.clashes[key] = replace(clash, recent=tuple(self.recent))
+            self.report.clashes[key] = replace(
+                clash, recent=tuple(self.recent), relaxed=self._relaxed
+            )
 
     def _stale(
         self, reader: Touch, writer: Touch | None, brought: Tag | None, meant: Tag | None

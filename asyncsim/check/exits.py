@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncsim.check.barrier import Barrier
-from asyncsim.check.deadlock import uneven_bytes
+from asyncsim.check.deadlock import uneven_bytes, uneven_rule
 from asyncsim.check.describe import op_text
 from asyncsim.check.execution import Execution
 from asyncsim.check.model import Condition, Fault, Flight
@@ -13,6 +13,7 @@ from asyncsim.rules import Rule
 
 def check_exit(execution: Execution) -> None:
     """Report what a finished execution leaves behind."""
+    execution.peers.check_exits()
     for b in execution.barriers.by_key.values():
         if b.last_landing is not None and b.last_landing[0] > b.observed:
             step = b.last_landing[1]
@@ -54,7 +55,7 @@ def _bytes(execution: Execution, b: Barrier) -> None:
     if (left is not None and b.state.tx < 0) or (early and b.landed > b.expected):
         step = (left or early[0]).step
         execution.fault(
-            Fault(rule=Rule.TX_BYTES_MISMATCH, message=uneven_bytes(b), step=step, name=b.key.name)
+            Fault(rule=uneven_rule(b), message=uneven_bytes(b), step=step, name=b.key.name)
         )
 
 

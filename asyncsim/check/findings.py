@@ -145,7 +145,7 @@ BREACH_RULES = {
 
 def name_hang(hang: Hang, breaches: Sequence[Breach]) -> Hang:
     """A hang that a failing condition explains carries the name of that condition."""
-    if hang.rule in (Rule.TX_BYTES_MISMATCH, Rule.LAPPED_WAITER):
+    if hang.rule in (Rule.TX_BYTES_MISMATCH, Rule.RECEIVER_NOT_ARMED, Rule.LAPPED_WAITER):
         return hang
     waited = {s.dyn.barrier.name for s in hang.steps if s.dyn.barrier}
     waited |= {f"barrier {s.dyn.op.barrier}" for s in hang.steps if isinstance(s.dyn.op, BarSync)}
@@ -222,7 +222,7 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
 
     def explained(c: Candidate) -> bool:
         rule = c.finding.rule
-        if Rule.TX_BYTES_MISMATCH in rules and (rule in DATA_RULES or rule in _PHASE_RULES):
+        if _BYTES & rules and (rule in DATA_RULES or rule in _PHASE_RULES):
             return True
         if _STOPPED & rules and rule in DATA_RULES:
             return True
@@ -247,13 +247,17 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
             return True
         if c.proxy and c.name in by_group | raced:
             return True
-        if rule is Rule.OUTSTANDING_AT_EXIT and rules - {rule}:
+        if rule in _AT_EXIT and rules - _AT_EXIT:
+            return True
+        if rule is Rule.PEER_NOT_STARTED and DATA_RULES & rules:
             return True
         return rule is Rule.UNCONSUMED_PHASE and bool(rules)
 
     return [c for c in found if not explained(c)]
 
 
+_AT_EXIT = frozenset({Rule.OUTSTANDING_AT_EXIT, Rule.PEER_EXITED})
+_BYTES = frozenset({Rule.TX_BYTES_MISMATCH, Rule.RECEIVER_NOT_ARMED})
 _PHASE_RULES = frozenset({Rule.ARRIVAL_OVERFLOW, Rule.DEADLOCK, Rule.ARRIVAL_SHORTFALL})
 _PHASE_CONDITIONS = frozenset({Rule.LAPPED_WAITER, Rule.VACUOUS_WAIT, Rule.EARLY_COMPLETION})
 _BY_NAME = frozenset(

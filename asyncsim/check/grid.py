@@ -42,7 +42,7 @@ class Bounds:
 
     def __init__(self, schedule: Schedule, moves: Mapping[int, Move]) -> None:
         self._shapes = {t.name: t.shape for t in schedule.of_kind(GlobalTensor)}
-        self._grid = schedule.grid
+        self._grid = schedule.clusters
         self._reach = {id: tuple(self._ends(c) for c in move) for id, move in moves.items()}
 
     def check(self, step: Step, access: Access) -> Fault | None:

@@ -222,7 +222,9 @@ class Clash:
     after that commit (``released``); ``loose`` is a wait after the commit that ``later`` comes
     after and that left the group pending. ``outdated``: the later read means what ``earlier``
     has overwritten. ``vacuous``: the reader's last wait on the barrier of the copy, if it passed on
-    a phase that the reader had seen before. ``recent``: the synchronisation steps until then.
+    a phase that the reader had seen before. ``narrow``: ordered, in different
+    CTAs, but not released at cluster scope (``relaxed``: the schedule has relaxed ops).
+    ``recent``: the synchronisation steps until then.
     """
 
     reason: Reason
@@ -234,6 +236,8 @@ class Clash:
     loose: Step | None = None
     recent: tuple[tuple[Step, bool], ...] = ()
     outdated: bool = False
+    narrow: bool = False
+    relaxed: bool = False
     vacuous: Step | None = None
 
 

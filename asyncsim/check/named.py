@@ -42,7 +42,7 @@ class NamedBarriers:
     ) -> None:
         self._layout, self._breach, self._wake = layout, breach, wake
         self._control = layout.guards[Section.CONTROL]
-        self.by_id: dict[int, NamedBarrier] = {}
+        self.by_id: dict[tuple[int, int], NamedBarrier] = {}  # by CTA rank and id
 
     def arrive(
         self, b: NamedBarrier, step: Step, clock: int, epoch: int, threads: int, agent: Agent | None

@@ -37,6 +37,18 @@ _ADVICE: dict[Rule, tuple[str, str]] = {
         "equal bytes in expect_tx and in the copies of a phase",
         "announce the bytes of every copy of the phase: full boxes, filled parts included",
     ),
+    Rule.RECEIVER_NOT_ARMED: (
+        "an expect_tx of the whole box in every CTA that the multicast reaches",
+        "let each CTA announce on its own barrier all the bytes that it gets, whoever issues them",
+    ),
+    Rule.PEER_NOT_STARTED: (
+        "a cluster barrier before the first access to another CTA",
+        "add k.cluster_barrier.sync() after the set-up",
+    ),
+    Rule.PEER_EXITED: (
+        "a cluster barrier after the last access to another CTA",
+        "add k.cluster_barrier.sync() at the end of the kernel",
+    ),
     Rule.TX_RANGE: ("fewer bytes a phase", "split the phase over two barriers"),
     Rule.READ_BEFORE_ARRIVAL: (
         "the completion of the write, observed before the read",

@@ -191,9 +191,19 @@ class SharedMemory:
                 released=released,
                 loose=loose,
                 vacuous=_vacuous_wait(x, y),
+                narrow=reason is Reason.RACE and self._narrow(x, y, clock),
                 outdated=before is not None and before == y.access.tag,
             )
         )
+
+    def _narrow(self, x: Touch, y: Touch, clock: int) -> bool:
+        """Whether ``x`` is over before ``y``, across CTAs, and only a release lacks."""
+        region = y.access.region
+        assert isinstance(region, SmemRegion)
+        if x.step.warp.place.rank == y.step.warp.place.rank == region.owner or not x.end:
+            return False
+        over = (x.end >> self._layout.width) & self._layout.masks[Section.CONTROL]
+        return self._layout.covers(clock, over, self._layout.guards[Section.CONTROL])
 
     def _reads_meant(self, cell: Cell, y: Touch) -> None:
         """Condition H: each byte's last writer brought the data that the reader means."""

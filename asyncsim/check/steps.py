@@ -28,7 +28,7 @@ Handler = Callable[[Agent, Step], bool]
 """Execute an op; False if it blocks (it is called again later)."""
 
 _FENCED = (
-    (Section.SHARED_FENCE, (FenceSpace.SHARED, FenceSpace.ALL)),
+    (Section.SHARED_FENCE, (FenceSpace.SHARED, FenceSpace.CLUSTER, FenceSpace.ALL)),
     (Section.GLOBAL_FENCE, (FenceSpace.GLOBAL, FenceSpace.ALL)),
 )
 
@@ -82,6 +82,12 @@ class Steps:
                 return self.wgmma.fence
             case ops.WgmmaMmaAsync():
                 return self.wgmma.mma
+            case ops.BarrierClusterArrive(relaxed=relaxed):
+                return partial(self._cluster_arrive, relaxed=relaxed)
+            case ops.BarrierClusterWait():
+                return self._cluster_wait
+            case ops.StAsync():
+                return self.copies.st_async
             case ops.StGlobal() | ops.StShared():
                 return self.copies.store
             case ops.LdGlobal() | ops.LdShared() | ops.Compute():
@@ -108,12 +114,14 @@ class Steps:
         b = self._barrier(dyn)
         count, amount = (1, dyn.value) if tx else (dyn.value, 0)
         for chain in chains_of(agent, step):
+            self._x.reach(chain, step, b)
             self._x.barriers.arrive(b, chain, step, count, amount)
         return True
 
     def _expect(self, agent: Agent, step: Step) -> bool:
         b = self._barrier(step.dyn)
         for chain in chains_of(agent, step):
+            self._x.reach(chain, step, b)
             self._x.barriers.expect(b, chain, step, step.dyn.value * chain.lanes)
         return True
 
@@ -173,6 +181,19 @@ class Steps:
         join_lanes(self._x.layout, agent, step, agent.token or 0)
         return True
 
+    def _cluster_arrive(self, agent: Agent, step: Step, *, relaxed: bool) -> bool:
+        if not self._x.joined(agent):
+            return False
+        clock = join_lanes(self._x.layout, agent, step)
+        self._x.cluster.arrive(step, clock, relaxed=relaxed)
+        return True
+
+    def _cluster_wait(self, agent: Agent, step: Step) -> bool:
+        if not (self._x.joined(agent) and self._x.cluster.wait(agent, step)):
+            return False
+        join_lanes(self._x.layout, agent, step, self._x.cluster.released)
+        return True
+
     def _bar_arrive(self, agent: Agent, step: Step) -> bool:
         if not self._x.joined(agent):
             return False
@@ -184,5 +205,5 @@ class Steps:
         assert isinstance(op, ops.BarSync | ops.BarArrive)
         clock = join_lanes(self._x.layout, agent, step)
         epoch = (step.pos + 1) << agent.warp.elected.shift_control
-        b = self._x.named.by_id[op.barrier]
+        b = self._x.named.by_id[step.warp.place.rank, op.barrier]
         self._x.named.arrive(b, step, clock, epoch, step.dyn.value, waiter)

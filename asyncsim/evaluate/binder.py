@@ -13,6 +13,7 @@ from asyncsim.evaluate.operands import Operands
 from asyncsim.evaluate.sync_ops import Step, mbarrier_step, sync_step
 from asyncsim.evaluate.tensor_ops import tensor_step
 from asyncsim.ir.op import CopyOp, MbarrierOp, MemoryOp, Op, OpBase, SyncOp, TensorOp
+from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.operands import Evaluator, Values
 from asyncsim.sync import SyncFault
@@ -50,6 +51,8 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
         return tensor_step(op, use, warp, cta)
     if isinstance(op, MemoryOp):
         return memory_step(op, use, warp, cta)
+    if isinstance(op, PendingOp):
+        refused(op)
     assert_never(op)
 
 

@@ -15,6 +15,7 @@ from asyncsim.evaluate.cta import Blocked, Cta
 from asyncsim.evaluate.errors import EvaluateError
 from asyncsim.evaluate.order import Order
 from asyncsim.ir.decl import GlobalTensor
+from asyncsim.ir.pending import refuse_pending
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
 from asyncsim.stream.program import Program, run_checked
@@ -36,6 +37,7 @@ def evaluate(
     ``order`` chooses among the legal orders. Raises EvaluateError when the schedule hangs or does
     what the hardware leaves undefined, and ScheduleError on an access out of bounds.
     """
+    refuse_pending(schedule, "evaluate")
     tensors = {t.name: _tensor(t, inputs) for t in schedule.of_kind(GlobalTensor)}
     order = order or Order()
     cta = Cta(schedule, tensors, order)

@@ -37,17 +37,40 @@ class GroupKind(Enum):
 
 
 class FenceSpace(Enum):
+    """What fence.proxy.async covers: SHARED the CTA's own shared memory, CLUSTER that of every CTA
+    of the cluster, GLOBAL, or ALL of them."""
+
     SHARED = "shared"
+    CLUSTER = "shared::cluster"
     GLOBAL = "global"
     ALL = "all"
 
 
+class MemScope(Enum):
+    """Whom a release or acquire speaks to (PTX ISA, memory consistency model: scope)."""
+
+    CTA = "cta"
+    CLUSTER = "cluster"
+
+
+class ReduceOp(Enum):
+    """What cp.reduce.async.bulk does with the element that is there."""
+
+    ADD = "add"
+    MIN = "min"
+    MAX = "max"
+    AND = "and"
+    OR = "or"
+    XOR = "xor"
+
+
 @dataclass(frozen=True, slots=True)
 class MbarrierRef:
-    """One mbarrier of an array."""
+    """One mbarrier of an array; ``rank``: of that CTA of the cluster (mapa), None: of its own."""
 
     name: str
     stage: Expr
+    rank: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +84,15 @@ class GlobalView:
 
 @dataclass(frozen=True, slots=True)
 class SmemView:
-    """A box of one stage of a tile. ``expects`` is the global box whose data the reader means."""
+    """A box of one stage of a tile. ``expects`` is the global box whose data the reader means;
+    ``rank``: in the shared memory of that CTA of the cluster (mapa), None: in its own."""
 
     tile: str
     stage: Expr
     start: tuple[Expr, ...]
     shape: tuple[int, ...]
     expects: GlobalView | None = None
+    rank: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +127,12 @@ class MbarrierInval(OpBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MbarrierArrive(OpBase):
+    """Releases at scope ``memory``; ``relaxed`` releases nothing."""
+
     mbarrier: MbarrierRef
     count: int = 1
+    memory: MemScope = MemScope.CTA
+    relaxed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,14 +145,21 @@ class MbarrierExpectTx(OpBase):
 class MbarrierArriveExpectTx(OpBase):
     mbarrier: MbarrierRef
     bytes: Expr
+    memory: MemScope = MemScope.CTA
+    relaxed: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MbarrierWait(OpBase):
-    """Blocking wait (a try_wait loop) until the phase with ``parity`` has completed."""
+    """Blocking wait (a try_wait loop) until the phase with ``parity`` has completed.
+
+    Acquires at scope ``memory``; ``relaxed`` acquires nothing.
+    """
 
     mbarrier: MbarrierRef
     parity: Expr
+    memory: MemScope = MemScope.CTA
+    relaxed: bool = False
 
 
 # -- copies ------------------------------------------------------------------------------------
@@ -141,21 +177,30 @@ class CpAsync(OpBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TmaLoad(OpBase):
-    """cp.async.bulk.tensor, global to shared, completing by bytes on an mbarrier."""
+    """cp.async.bulk.tensor, global to shared, completing by bytes on an mbarrier.
+
+    ``multicast``: a mask of CTA ranks; each of them gets the box at the same place of its own
+    shared memory, and the bytes on its own barrier.
+    """
 
     dst: SmemView
     tensor_map: str
     src: GlobalView
     mbarrier: MbarrierRef
+    multicast: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TmaStore(OpBase):
-    """cp.async.bulk.tensor, shared to global, completing in a bulk group."""
+    """cp.async.bulk.tensor, shared to global, completing in a bulk group.
+
+    ``reduce``: cp.reduce.async.bulk.tensor, an atomic operation for each element.
+    """
 
     dst: GlobalView
     tensor_map: str
     src: SmemView
+    reduce: ReduceOp | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,6 +247,34 @@ class BarArrive(OpBase):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BarWarpSync(OpBase):
     pass
+
+
+# -- clusters ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarrierClusterArrive(OpBase):
+    """barrier.cluster.arrive: every thread of the cluster arrives once a phase.
+
+    ``relaxed`` releases nothing.
+    """
+
+    relaxed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BarrierClusterWait(OpBase):
+    """barrier.cluster.wait: until every thread of the cluster that has not exited has arrived."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StAsync(OpBase):
+    """st.async: each lane's registers to the shared memory of another CTA of the cluster; the
+    bytes count on an mbarrier of that CTA."""
+
+    dst: SmemView
+    src: FragmentRef
+    mbarrier: MbarrierRef
 
 
 # -- tensor core -------------------------------------------------------------------------------
@@ -273,6 +346,7 @@ MbarrierOp = (
 )
 CopyOp = CpAsync | TmaLoad | TmaStore | CommitGroup | WaitGroup
 SyncOp = FenceMbarrierInit | FenceProxyAsync | BarSync | BarArrive | BarWarpSync
+ClusterOp = BarrierClusterArrive | BarrierClusterWait | StAsync
 TensorOp = WgmmaFence | WgmmaMmaAsync
 MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute
-Op = MbarrierOp | CopyOp | SyncOp | TensorOp | MemoryOp
+Op = MbarrierOp | CopyOp | SyncOp | ClusterOp | TensorOp | MemoryOp

@@ -8,6 +8,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.expr import Expr, text
 from asyncsim.ir.op import (
+    ClusterOp,
     CopyOp,
     FenceSpace,
     FragmentRef,
@@ -16,6 +17,7 @@ from asyncsim.ir.op import (
     MbarrierOp,
     MbarrierRef,
     MemoryOp,
+    MemScope,
     Op,
     SmemView,
     SyncOp,
@@ -30,6 +32,7 @@ _GROUPS = {
 }
 _PROXY = {
     FenceSpace.SHARED: ".shared::cta",
+    FenceSpace.CLUSTER: ".shared::cluster",
     FenceSpace.GLOBAL: ".global",
     FenceSpace.ALL: "",
 }
@@ -46,6 +49,8 @@ def op_text(op: Op, schedule: Schedule) -> str:
         return _copy(op, schedule)
     if isinstance(op, SyncOp):
         return _sync(op, schedule)
+    if isinstance(op, ClusterOp):
+        return _cluster(op, schedule)
     if isinstance(op, TensorOp):
         return _tensor(op, schedule)
     if isinstance(op, MemoryOp):
@@ -61,15 +66,27 @@ def _mbarrier(op: MbarrierOp) -> str:
         case ops.MbarrierInval():
             return f"mbarrier.inval.b64 {at}"
         case ops.MbarrierArrive(count=count):
-            return f"mbarrier.arrive.b64 {at}, {count}"
+            return f"mbarrier.arrive{_sem(op, 'release')}{_state_space(op)}.b64 {at}, {count}"
         case ops.MbarrierExpectTx(bytes=amount):
-            return f"mbarrier.expect_tx.b64 {at}, {text(amount)}"
+            return f"mbarrier.expect_tx{_state_space(op)}.b64 {at}, {text(amount)}"
         case ops.MbarrierArriveExpectTx(bytes=amount):
-            return f"mbarrier.arrive.expect_tx.b64 {at}, {text(amount)}"
+            how = _sem(op, "release") + _state_space(op)
+            return f"mbarrier.arrive.expect_tx{how}.b64 {at}, {text(amount)}"
         case ops.MbarrierWait(parity=parity):
-            return f"mbarrier.try_wait.parity.b64 {at}, {text(parity)}"
+            return f"mbarrier.try_wait.parity{_sem(op, 'acquire')}.b64 {at}, {text(parity)}"
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _sem(op: ops.MbarrierArrive | ops.MbarrierArriveExpectTx | ops.MbarrierWait, sem: str) -> str:
+    """The qualifiers that differ from PTX's defaults: release or acquire, CTA scope."""
+    if op.relaxed:
+        return f".relaxed.{op.memory.value}"
+    return f".{sem}.{op.memory.value}" if op.memory is not MemScope.CTA else ""
+
+
+def _state_space(op: MbarrierOp) -> str:
+    return ".shared::cluster" if op.mbarrier.rank is not None else ""
 
 
 def _copy(op: CopyOp, s: Schedule) -> str:
@@ -78,11 +95,14 @@ def _copy(op: CopyOp, s: Schedule) -> str:
             cache = "cg" if size == 16 else "ca"
             rest = "" if kept is None else f", {text(kept)}"
             return f"cp.async.{cache}.shared.global {_view(dst, s)}, {_box(src)}, {size}{rest}"
-        case ops.TmaLoad(dst=dst, tensor_map=tensor_map, src=src, mbarrier=barrier):
-            name = f"cp.async.bulk.tensor.{len(src.shape)}d.shared::cta.global"
-            return f"{name} {_view(dst, s)}, {tensor_map} {_box(src)}, {_barrier(barrier)}"
-        case ops.TmaStore(dst=dst, tensor_map=tensor_map, src=src_view):
-            name = f"cp.async.bulk.tensor.{len(dst.shape)}d.global.shared::cta"
+        case ops.TmaLoad(dst=dst, tensor_map=tensor_map, src=src, mbarrier=barrier, multicast=mask):
+            to, ranks = ("cta", "") if mask is None else ("cluster", f", ranks {text(mask)}")
+            name = f"cp.async.bulk.tensor.{len(src.shape)}d.shared::{to}.global"
+            return f"{name} {_view(dst, s)}, {tensor_map} {_box(src)}, {_barrier(barrier)}{ranks}"
+        case ops.TmaStore(dst=dst, tensor_map=tensor_map, src=src_view, reduce=reduce):
+            kind = "cp.async.bulk" if reduce is None else "cp.reduce.async.bulk"
+            how = "" if reduce is None else f".{reduce.value}"
+            name = f"{kind}.tensor.{len(dst.shape)}d.global.shared::cta{how}"
             return f"{name} {tensor_map} {_box(dst)}, {_view(src_view, s)}"
         case ops.CommitGroup(kind=kind):
             family, suffix = _GROUPS[kind]
@@ -106,6 +126,19 @@ def _sync(op: SyncOp, s: Schedule) -> str:
             return f"bar.arrive {barrier}, {threads or s.threads}"
         case ops.BarWarpSync():
             return "bar.warp.sync"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _cluster(op: ClusterOp, s: Schedule) -> str:
+    match op:
+        case ops.BarrierClusterArrive(relaxed=relaxed):
+            return f"barrier.cluster.arrive{'.relaxed' if relaxed else ''}.aligned"
+        case ops.BarrierClusterWait():
+            return "barrier.cluster.wait.aligned"
+        case ops.StAsync(dst=dst, src=src, mbarrier=barrier):
+            name = f"st.async.shared::cluster.mbarrier::complete_tx::bytes.{_vector(src, s)}"
+            return f"{name} {_view(dst, s)}, {_registers(src, s)}, {_barrier(barrier)}"
         case _ as unreachable:
             assert_never(unreachable)
 
@@ -134,9 +167,11 @@ def _memory(op: MemoryOp, s: Schedule) -> str:
             inside = "@inside " if clip else ""
             return f"{inside}st.global.{_vector(regs, s)} {_box(dst_box)}, {_registers(regs, s)}"
         case ops.LdShared(dst=dst, src=view):
-            return f"ld.shared.{_vector(dst, s)} {_registers(dst, s)}, {_view(view, s)}"
+            space = "shared::cluster" if view.rank is not None else "shared"
+            return f"ld.{space}.{_vector(dst, s)} {_registers(dst, s)}, {_view(view, s)}"
         case ops.StShared(dst=view, src=regs):
-            return f"st.shared.{_vector(regs, s)} {_view(view, s)}, {_registers(regs, s)}"
+            space = "shared::cluster" if view.rank is not None else "shared"
+            return f"st.{space}.{_vector(regs, s)} {_view(view, s)}, {_registers(regs, s)}"
         case ops.Compute(defn=defn, operands=operands):
             arguments = ", ".join(
                 f"{formal.name}={_operand(actual, s)}"
@@ -148,7 +183,11 @@ def _memory(op: MemoryOp, s: Schedule) -> str:
 
 
 def _barrier(ref: MbarrierRef) -> str:
-    return f"{ref.name}[{text(ref.stage)}]"
+    return f"{ref.name}[{text(ref.stage)}]{_of(ref.rank)}"
+
+
+def _of(rank: Expr | None) -> str:
+    return "" if rank is None else f" of CTA {text(rank)}"
 
 
 def _box(box: GlobalView) -> str:
@@ -160,6 +199,7 @@ def _view(view: SmemView, s: Schedule) -> str:
     out = f"{view.tile}[{text(view.stage)}]"
     if view.shape != s.tile(view.tile).shape:
         out += f"[{_ranges(view.start, view.shape)}]"
+    out += _of(view.rank)
     if view.expects is not None:
         out += f" holding {_box(view.expects)}"
     return out

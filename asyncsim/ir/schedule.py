@@ -17,6 +17,7 @@ D = TypeVar("D")
 class Schedule:
     """One kernel. ``grid`` counts CTAs; ``args`` bind the kernel arguments to values.
 
+    ``cluster``: CTAs of a cluster per dimension; they divide the grid.
     smem_bytes: dynamic shared memory of a CTA, barriers included. ctas_per_sm: launch bound.
     """
 
@@ -29,6 +30,7 @@ class Schedule:
     body: tuple[Stmt, ...]
     smem_bytes: int = 0
     ctas_per_sm: int = 1
+    cluster: tuple[int, int, int] = (1, 1, 1)
     _by_name: dict[str, Decl] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -44,6 +46,31 @@ class Schedule:
         """CTAs of the grid."""
         x, y, z = self.grid
         return x * y * z
+
+    @property
+    def cluster_ctas(self) -> int:
+        """CTAs of a cluster."""
+        x, y, z = self.cluster
+        return x * y * z
+
+    @property
+    def clusters(self) -> tuple[int, int, int]:
+        """Clusters of the grid per dimension."""
+        (x, y, z), (cx, cy, cz) = self.grid, self.cluster
+        return x // cx, y // cy, z // cz
+
+    def rank(self, block: tuple[int, int, int]) -> int:
+        """%cluster_ctarank of a CTA: its place in its cluster, x fastest."""
+        (x, y, z), (cx, cy, cz) = block, self.cluster
+        return x % cx + cx * (y % cy + cy * (z % cz))
+
+    def cluster_of(self, block: tuple[int, int, int]) -> tuple[tuple[int, int, int], ...]:
+        """The CTAs of the cluster that a CTA is in, by rank."""
+        x0, y0, z0 = (b - b % c for b, c in zip(block, self.cluster, strict=True))
+        cx, cy, cz = self.cluster
+        return tuple(
+            (x0 + x, y0 + y, z0 + z) for z in range(cz) for y in range(cy) for x in range(cx)
+        )
 
     def _get(self, name: str, kind: type[D]) -> D:
         decl = self._by_name[name]

@@ -41,6 +41,8 @@ def _header(s: Schedule) -> Iterator[str]:
         f"  grid {x} x {y} x {z}, block of {s.threads} threads, launch bound of "
         f"{_count(s.ctas_per_sm, 'CTA')} per SM"
     )
+    if s.cluster_ctas > 1:
+        yield f"  clusters of {' x '.join(map(str, s.cluster))} CTAs"
     for name, value in s.args:
         yield f"  argument {name} = {value}"
 

@@ -7,6 +7,7 @@ reported by its rule. Rules without a note are names for later hardware features
 from __future__ import annotations
 
 from asyncsim.rule_notes.barriers import BARRIERS
+from asyncsim.rule_notes.cluster import CLUSTER
 from asyncsim.rule_notes.data import DATA
 from asyncsim.rule_notes.limits import LIMITS
 from asyncsim.rule_notes.note import PREAMBLE, RuleNote
@@ -14,7 +15,7 @@ from asyncsim.rule_notes.sections import PTX_ISA, Section, ptx_sections
 from asyncsim.rule_notes.wgmma import WGMMA
 from asyncsim.rules import Rule
 
-_ALL = {**BARRIERS, **DATA, **LIMITS, **WGMMA}
+_ALL = {**BARRIERS, **CLUSTER, **DATA, **LIMITS, **WGMMA}
 
 NOTES: dict[Rule, RuleNote] = {rule: _ALL[rule] for rule in Rule if rule in _ALL}
 """In the order of the rules."""

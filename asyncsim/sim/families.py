@@ -9,6 +9,7 @@ from typing import assert_never
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, MbarrierOp, Scope
+from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.sim import do_compute, do_copy, do_sync, do_tensor
 from asyncsim.sim.steps import Bound, Maker, Run, Step
 
@@ -23,6 +24,8 @@ GROUPS: dict[GroupKind, tuple[Run, Run, str]] = {
 def make(b: Bound) -> Maker:
     """The maker of an op's steps."""
     op = b.op
+    if isinstance(op, PendingOp):
+        refused(op)
     match op:
         case (
             ops.MbarrierInit()

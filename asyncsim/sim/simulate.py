@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from asyncsim.ir import op as ops
+from asyncsim.ir.pending import refuse_pending
 from asyncsim.ir.schedule import Schedule
 from asyncsim.machine import Machine
 from asyncsim.predict.result import Prediction
@@ -64,6 +65,7 @@ def simulate(
     clock; by default the machine's boost clock, or its tensor clock if the schedule uses wgmma.
     Raises Deadlock when roles never end, SyncFault when the hardware's behaviour is undefined.
     """
+    refuse_pending(schedule, "simulate")
     if l2 not in ("cold", "warm"):
         raise ValueError(f"l2 = {l2!r}; use 'cold' or 'warm'")
     options = Options(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from asyncsim.ir.op import Op
+from asyncsim.ir.op import Op, TmaLoad
 from asyncsim.memory.region import Region
 
 Tag = tuple[str, tuple[int, ...]]
@@ -36,7 +36,8 @@ class BarrierKey:
     stage: int
 
     def __str__(self) -> str:
-        return f"{self.name}[{self.stage}]"
+        of = f" of CTA {self.cta}" if self.cta else ""
+        return f"{self.name}[{self.stage}]{of}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ class Dyn:
     """A dynamic op. ``value``: parity of a wait, count of an init or arrive, bytes of an expect or
     copy, N of a group wait, threads of a named barrier, accumulate flag of a wgmma; otherwise 0.
 
-    ``ints``: the integer operands of a compute op, the lanes' src_bytes of a cp.async.
+    ``ints``: the integer operands of a compute op, the lanes' src_bytes of a cp.async, the CTA
+    ranks that a multicast reaches.
     ``accesses`` are resolved when first asked for: timing does not need them.
     """
 
@@ -92,6 +94,15 @@ class Dyn:
             assert self._make is not None
             self._accesses, self._make = self._make(), None
         return self._accesses
+
+    @property
+    def barriers(self) -> tuple[BarrierKey, ...]:
+        """The barriers that its bytes count on: one of each CTA that a multicast reaches."""
+        if self.barrier is None:
+            return ()
+        if not isinstance(self.op, TmaLoad) or not self.ints:
+            return (self.barrier,)
+        return tuple(BarrierKey(r, self.barrier.name, self.barrier.stage) for r in self.ints)
 
     def __repr__(self) -> str:
         return f"Dyn({type(self.op).__name__} #{self.op.id}, {self.barrier}, {self.value})"

@@ -41,10 +41,14 @@ def _exprs(value: object) -> Iterator[Expr]:
     match value:
         case Const() | Var() | Arg() | BuiltinRef() | Unary() | Binary():
             yield value
-        case MbarrierRef(_, stage):
+        case MbarrierRef(_, stage, rank):
             yield stage
-        case SmemView(_, stage, start, _, expects):
+            if rank is not None:
+                yield rank
+        case SmemView(_, stage, start, _, expects, rank):
             yield stage
+            if rank is not None:
+                yield rank
             yield from start
             if expects is not None:
                 yield from expects.start

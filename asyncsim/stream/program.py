@@ -19,7 +19,8 @@ from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 from asyncsim.stream.dyn import Dyn
 from asyncsim.stream.operands import shared_operands
-from asyncsim.stream.resolve import Resolver, SharedTables
+from asyncsim.stream.resolve import Resolver
+from asyncsim.stream.tables import SharedTables
 
 Event = tuple[Dyn, tuple[int, ...]]
 """A dynamic op and the values of the loops around it, outermost first."""
@@ -44,12 +45,16 @@ class StreamLimit(ScheduleError):
 
 @dataclass(frozen=True, slots=True)
 class WarpPlace:
-    """A warp of the launch: CTA coordinates, warp of the block, its role and place in it."""
+    """A warp of the launch: CTA coordinates, warp of the block, its role and place in it.
+
+    ``rank``: of the CTA in its cluster.
+    """
 
     block: tuple[int, int, int]
     warp: int
     role: str
     warp_in_role: int
+    rank: int = 0
 
 
 class Program:
@@ -67,13 +72,15 @@ class Program:
 
     def place(self, block: tuple[int, int, int], warp: int) -> WarpPlace:
         role = self.schedule.role_of(warp)
+        rank = self.schedule.rank(block)
         if role is None:
-            return WarpPlace(block, warp, "block", warp)
-        return WarpPlace(block, warp, role.name, warp - role.first_warp)
+            return WarpPlace(block, warp, "block", warp, rank)
+        return WarpPlace(block, warp, role.name, warp - role.first_warp, rank)
 
     def stream(self, block: tuple[int, int, int], warp: int) -> Iterator[Event]:
         """What this warp executes. Raises ScheduleError on a division by zero and the like."""
-        return self.bound(Resolver(self.schedule, warp, self._shared), block, warp)
+        rank = self.schedule.rank(block)
+        return self.bound(Resolver(self.schedule, warp, self._shared, rank), block, warp)
 
     def bound(
         self, binder: Binder[T], block: tuple[int, int, int], warp: int
@@ -81,7 +88,8 @@ class Program:
         """The same stream with the operands resolved by another ``binder`` (evaluate has one)."""
         place = self.place(block, warp)
         maker = self._maker(place.role)
-        return maker(binder, block[0], block[1], block[2], 0, warp, place.warp_in_role)
+        rank = self.schedule.rank(block)
+        return maker(binder, *block, rank, warp, place.warp_in_role)
 
     def _maker(self, role: str) -> Callable[..., Iterator[Any]]:
         if role not in self._makers:

@@ -7,18 +7,17 @@ are kept while operands repeat (rings do), in a bounded table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import replace
 from math import prod
 from typing import assert_never
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.expr import Binary, Expr, is_lane_varying
+from asyncsim.ir.expr import Const, Expr, is_lane_varying
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import (
     GlobalBox,
-    Region,
     RegisterRegion,
     SmemRegion,
     tile_region,
@@ -28,12 +27,11 @@ from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
 from asyncsim.stream.fill import zero_filled
 from asyncsim.stream.operands import Evaluator, Values, constant
+from asyncsim.stream.tables import SharedTables, lanes_cancel, union
 
 _TABLE_LIMIT = 64  # a ring repeats after 2 * stages; what does not repeat is not worth keeping
 
 Maker = Callable[[Values], Dyn]
-SmemKey = tuple[int, str, int, tuple[int, ...], tuple[int, ...]]
-"""CTA, tile, stage, start and extent of a region: shared by the warps of a program."""
 
 
 class Resolver:
@@ -43,10 +41,10 @@ class Resolver:
     keeps what the warps of a program have in common: regions, and the evaluators of each op.
     """
 
-    def __init__(self, schedule: Schedule, warp: int, shared: SharedTables) -> None:
+    def __init__(self, schedule: Schedule, warp: int, shared: SharedTables, rank: int = 0) -> None:
         self._schedule, self._shared, self._warp = schedule, shared, warp
         self._warp_in_role = warp
-        self._cta = 0
+        self._cta = rank
 
     def bind(self, op: OpBase, warp_in_role: int) -> Maker:
         """A function from the values of ``shared_operands(op)`` to the dynamic op.
@@ -97,12 +95,14 @@ class Resolver:
                 return lambda v: Dyn(op, key(v), bit(v))
             case ops.CpAsync():
                 return self._cp_async(op, ev)
-            case ops.TmaLoad(dst=dst, src=src, mbarrier=ref):
+            case ops.TmaLoad(multicast=None, dst=dst, src=src, mbarrier=ref):
                 key = self._barrier(op, ref, ev)
                 write = self._tile(op, dst, True, Proxy.ASYNC, ev, source=src)
                 read = self._global(op, src, False, Proxy.ASYNC, ev)
                 size_ = self._box_bytes(src)
                 return lambda v: Dyn(op, key(v), size_, lambda: (read(v), write(v)))
+            case ops.TmaLoad():
+                return self._multicast(op, ev)
             case ops.TmaStore(dst=box, src=view):
                 read = self._tile(op, view, False, Proxy.ASYNC, ev)
                 write = self._global(op, box, True, Proxy.ASYNC, ev)
@@ -126,6 +126,14 @@ class Resolver:
                 d = self._registers(op.d, write=True)
                 keep = ev.value(op.accumulate)
                 return lambda v: Dyn(op, None, int(keep(v) != 0), lambda: (a(v), b(v), d))
+            case ops.BarrierClusterArrive() | ops.BarrierClusterWait():
+                return constant(Dyn(op))
+            case ops.StAsync(dst=dst, src=frag, mbarrier=ref):
+                key = self._barrier(op, ref, ev)
+                write = self._tile(op, dst, True, Proxy.GENERIC, ev)
+                d = self._registers(frag, write=False)
+                size_ = frag.count * self._schedule.fragment(frag.name).dtype.bytes
+                return lambda v: Dyn(op, key(v), size_, lambda: (d, write(v)))
             case ops.LdGlobal(dst=frag, src=box):
                 read, regs = self._global(op, box, False, Proxy.GENERIC, ev), frag
                 d = self._registers(regs, write=True)
@@ -153,11 +161,13 @@ class Resolver:
         self, op: OpBase, ref: MbarrierRef, ev: Evaluator
     ) -> Callable[[Values], BarrierKey]:
         stages = self._schedule.mbarrier(ref.name).stages
-        keys = [BarrierKey(self._cta, ref.name, s) for s in range(stages)]
-        stage = ev.value(ref.stage)
+        keys = {
+            rank: [BarrierKey(rank, ref.name, s) for s in range(stages)] for rank in self._ranks()
+        }
+        stage, owner = ev.value(ref.stage), self._owner(op, ref.rank, ev)
 
         def key(v: Values) -> BarrierKey:
-            s = stage(v)
+            s, rank = stage(v), owner(v)
             if not 0 <= s < stages:
                 raise ScheduleError(
                     f"mbarrier {ref.name}[{s}] of {stages}",
@@ -165,9 +175,31 @@ class Resolver:
                     rule=Rule.OUT_OF_BOUNDS,
                     fix=f"the stage must be 0..{stages - 1}",
                 )
-            return keys[s]
+            return keys[rank][s]
 
         return key
+
+    def _ranks(self) -> range:
+        return range(self._schedule.cluster_ctas)
+
+    def _owner(self, op: OpBase, rank: Expr | None, ev: Evaluator) -> Callable[[Values], int]:
+        """The CTA whose shared memory an operand names."""
+        if rank is None:
+            return constant(self._cta)
+        value, ranks = ev.value(rank), self._ranks()
+
+        def owner(v: Values) -> int:
+            r = value(v)
+            if r not in ranks:
+                raise ScheduleError(
+                    f"{type(op).__name__}: CTA {r} of a cluster of {len(ranks)}",
+                    loc=op.loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                    fix=f"a rank is 0..{len(ranks) - 1}",
+                )
+            return r
+
+        return owner
 
     def _tile(
         self,
@@ -183,10 +215,11 @@ class Resolver:
         tag = self._tags(op, view, means, ev) if means is not None else None
         one = op.scope is Scope.ELECTED or not any(is_lane_varying(e) for e in view.start)
         starts, first = ev.lanes(view.start, one=one), 32 * self._warp_in_role
+        owner = self._owner(op, view.rank, ev)
 
         def access(v: Values) -> Access:
-            s = stage(v)
-            lanes = tuple([self._smem_region(op, view, s, at) for at in starts(v, first)])
+            s, cta = stage(v), owner(v)
+            lanes = tuple([self._smem_region(op, view, cta, s, at) for at in starts(v, first)])
             region, own = (lanes[0], ()) if len(lanes) == 1 else (self._union(lanes), lanes)
             if tag is None:
                 return Access(region, write, proxy, own)
@@ -199,9 +232,9 @@ class Resolver:
         return access
 
     def _smem_region(
-        self, op: OpBase, view: SmemView, stage: int, start: tuple[int, ...]
+        self, op: OpBase, view: SmemView, cta: int, stage: int, start: tuple[int, ...]
     ) -> SmemRegion:
-        key = (self._cta, view.tile, stage, start, view.shape)
+        key = (cta, view.tile, stage, start, view.shape)
         region = self._shared.smem.get(key)
         if region is None:
             tile = self._schedule.tile(view.tile)
@@ -216,7 +249,7 @@ class Resolver:
                     rule=Rule.OUT_OF_BOUNDS,
                     fix=f"stages 0..{tile.stages - 1}, shape {tile.shape}",
                 )
-            region = tile_region(tile, self._cta, stage, start, view.shape)
+            region = tile_region(tile, cta, stage, start, view.shape)
             self._shared.smem[key] = region
         return region
 
@@ -236,7 +269,7 @@ class Resolver:
         """
         rank, first = len(means.start), 32 * self._warp_in_role
         exprs = means.start + view.start
-        one = op.scope is Scope.ELECTED or all(map(_lanes_cancel, means.start, view.start))
+        one = op.scope is Scope.ELECTED or all(map(lanes_cancel, means.start, view.start))
         both = ev.lanes(exprs, one=one)
 
         def tags(v: Values) -> list[Tag]:
@@ -290,6 +323,29 @@ class Resolver:
 
         return make
 
+    def _multicast(self, op: ops.TmaLoad, ev: Evaluator) -> Maker:
+        """``ints`` of the Dyn are the ranks that receive; one write for each of them."""
+        assert op.multicast is not None
+        key, mask = self._barrier(op, op.mbarrier, ev), ev.value(op.multicast)
+        read, size = self._global(op, op.src, False, Proxy.ASYNC, ev), self._box_bytes(op.src)
+        writes = [
+            self._tile(op, replace(op.dst, rank=Const(r)), True, Proxy.ASYNC, ev, source=op.src)
+            for r in self._ranks()
+        ]
+
+        def make(v: Values) -> Dyn:
+            ranks = tuple([r for r in self._ranks() if mask(v) >> r & 1])
+            if not ranks or mask(v) >> len(writes):
+                raise ScheduleError(
+                    f"TmaLoad: multicast mask {mask(v):#x} in a cluster of {len(writes)} CTAs",
+                    loc=op.loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                    fix=f"set at least one of the bits 0..{len(writes) - 1}, and no other",
+                )
+            return Dyn(op, key(v), size, lambda: (read(v), *(writes[r](v) for r in ranks)), ranks)
+
+        return make
+
     def _compute(self, op: ops.Compute, ev: Evaluator) -> Maker:
         makers: list[Callable[[Values], Access]] = []
         ints: list[Callable[[Values], int]] = []
@@ -307,42 +363,3 @@ class Resolver:
         return lambda v: Dyn(
             op, accesses=lambda: tuple([m(v) for m in makers]), ints=tuple([i(v) for i in ints])
         )
-
-
-@dataclass(slots=True)
-class SharedTables:
-    """What the resolvers of one program share."""
-
-    smem: dict[SmemKey, SmemRegion] = field(default_factory=dict)
-    unions: dict[tuple[int, ...], SmemRegion] = field(default_factory=dict)
-    evaluators: dict[int, Evaluator] = field(default_factory=dict)
-
-
-def _lanes_cancel(a: Expr, b: Expr) -> bool:
-    """Whether ``a - b`` is the same in all lanes: what varies in both is one sum of equal terms."""
-    return sorted(_varying(a)) == sorted(_varying(b))
-
-
-def _varying(e: Expr, sign: int = 1) -> list[tuple[int, str]]:
-    """The lane-varying terms of a sum, with their signs."""
-    if isinstance(e, Binary) and e.op in ("+", "-"):
-        other = sign if e.op == "+" else -sign
-        return _varying(e.lhs, sign) + _varying(e.rhs, other)
-    return [(sign, repr(e))] if is_lane_varying(e) else []
-
-
-def union(regions: tuple[Region, ...]) -> Region:
-    """The union of the lanes' regions; for global boxes their bounding box."""
-    first = regions[0]
-    if isinstance(first, SmemRegion):
-        low = min(r.low for r in regions if isinstance(r, SmemRegion))
-        mask = 0
-        for r in regions:
-            assert isinstance(r, SmemRegion)
-            mask |= r.mask << (r.low - low)
-        return SmemRegion(first.owner, first.name, low, mask)
-    assert isinstance(first, GlobalBox)
-    boxes = [r for r in regions if isinstance(r, GlobalBox)]
-    start = tuple(map(min, *(b.start for b in boxes))) if len(boxes) > 1 else first.start
-    end = [max(b.start[d] + b.shape[d] for b in boxes) for d in range(len(first.start))]
-    return GlobalBox(first.tensor, start, tuple(e - s for s, e in zip(start, end, strict=True)))

@@ -24,6 +24,7 @@ from asyncsim.hw.render.statements import (
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor, TensorMap
 from asyncsim.ir.op import GlobalView
+from asyncsim.ir.pending import refuse_pending
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Specialize
 
@@ -38,6 +39,7 @@ def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -
             f"{schedule.name} is not written for {arch}",
             fix=f"it declares {', '.join(schedule.archs)}",
         )
+    refuse_pending(schedule, "render")
     c = Context(schedule=schedule, variant=variant)
     parameters = _parameters(schedule, variant)
     name = "asyncsim_" + re.sub(r"\W", "_", schedule.name)

@@ -10,6 +10,7 @@ from asyncsim.ir.op import FenceSpace, SyncOp
 
 _PROXY_FENCE = {
     FenceSpace.SHARED: "fence.proxy.async.shared::cta",
+    FenceSpace.CLUSTER: "fence.proxy.async.shared::cluster",
     FenceSpace.GLOBAL: "fence.proxy.async.global",
     FenceSpace.ALL: "fence.proxy.async",
 }

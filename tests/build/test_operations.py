@@ -48,7 +48,7 @@ def tile(k, shape=(8, 32)):
         (
             lambda k: k.fence.proxy_async("tensor"),
             "fence.proxy.async over 'tensor'",
-            "use shared, global or all",
+            "use shared, shared::cluster, global or all",
         ),
         (
             lambda k: k.cp_async.copy_tile(

@@ -180,7 +180,7 @@ def test_a_cta_reads_what_its_neighbour_writes(apart: int, expected: list[str]) 
     assert found(result) == expected
     if expected:
         assert result.findings[0].message == (
-            "of two CTAs whose block indices differ by (1, 0, 0), one writes elements of out that "
+            "of two CTAs whose indices differ by (1, 0, 0), one writes elements of out that "
             "the other touches"
         )
 

@@ -87,3 +87,42 @@ def every_op() -> Schedule:
                 k.bulk.wait_group(0, read=True)
                 k.mbarrier.inval(done[0])
     return k.finish()
+
+
+def every_cluster_op() -> Schedule:
+    """What speaks to other CTAs of a cluster, in every form."""
+    k = ScheduleBuilder("every_cluster_op")
+    f = k.global_tensor("f", (256, 64), "f32", output=True)
+    f_map = k.tensor_map("f_map", f, box=(8, 32))
+    tile = k.smem_tile("tile", (8, 32), "f32", stages=2)
+    full = k.mbarriers("full", count=1, stages=2)
+    x = k.fragment("x", registers=4)
+    k.grid(4, 4)
+    k.cluster(2, 2)
+    peer = k.cta_rank ^ 1
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+        k.fence.proxy_async("shared::cluster")
+    k.cluster_barrier.arrive(relaxed=True)
+    k.cluster_barrier.wait()
+    k.cluster_barrier.arrive()
+    k.cluster_barrier.wait()
+    with k.elect():
+        k.mbarrier.expect_tx(k.mbarrier.at(full[0], peer), 64)
+        k.mbarrier.arrive_expect_tx(k.mbarrier.at(full[0], peer), 64, scope="cluster")
+        k.mbarrier.arrive(k.mbarrier.at(full[1], 3), relaxed=True)
+        k.mbarrier.arrive_expect_tx(full[1], 1024, relaxed=True, scope="cluster")
+        k.mbarrier.wait(full[1], 0, scope="cluster")
+        k.mbarrier.wait(full[0], 0, relaxed=True)
+        k.tma.load(tile[1], f_map, (k.block_idx * 8, 0), full[1], multicast=15)
+        k.tma.load(tile[0], f_map, (0, 0), full[0], multicast=1 << k.cta_rank)
+        k.tma.reduce(f_map, (0, 32), tile[1], op="add")
+    k.mem.ld_shared(x.all, tile[0].at(peer).box((0, k.lane), (4, 1)))
+    k.mem.st_shared(tile[0].box((0, k.lane), (1, 1)).at(3), x.part(0, 1))
+    k.mem.st_async(
+        tile[1].at(peer).box((k.lane // 8, 4 * (k.lane % 8)), (1, 4)),
+        x.all,
+        k.mbarrier.at(full[0], peer),
+    )
+    return k.finish()

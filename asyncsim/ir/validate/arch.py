@@ -52,6 +52,9 @@ def needs(op: Op) -> Needs:
             | ops.TmaStore()
             | ops.FenceMbarrierInit()
             | ops.FenceProxyAsync()
+            | ops.BarrierClusterArrive()
+            | ops.BarrierClusterWait()
+            | ops.StAsync()
         ):
             return Needs.HOPPER_ON
         case ops.CommitGroup(kind=kind) | ops.WaitGroup(kind=kind):

@@ -138,8 +138,10 @@ def _elected_lane_is_unknown(s: Schedule) -> Iterator[ScheduleError]:
 
 def _uniform_parts(value: object) -> Iterator[Expr]:
     match value:
-        case MbarrierRef(stage=stage) | SmemView(stage=stage):
+        case MbarrierRef(stage=stage, rank=rank) | SmemView(stage=stage, rank=rank):
             yield stage
+            if rank is not None:
+                yield rank
         case GlobalView():
             return
         case tuple():

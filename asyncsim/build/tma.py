@@ -1,0 +1,69 @@
+"""Tensor copies: cp.async.bulk.tensor between global and shared memory."""
+
+from __future__ import annotations
+
+from asyncsim.build.families import Family
+from asyncsim.build.handles import TensorMapHandle, TileView
+from asyncsim.build.value import Index, as_expr
+from asyncsim.build.where import caller
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.ir.op import MbarrierRef
+
+
+class TmaFamily(Family):
+    """cp.async.bulk.tensor."""
+
+    def load(
+        self,
+        dst: TileView,
+        tensor_map: TensorMapHandle,
+        start: tuple[Index, ...],
+        barrier: MbarrierRef,
+        *,
+        multicast: Index | None = None,
+    ) -> None:
+        """Copy the box at ``start`` (elements, row-major); its bytes count on ``barrier``.
+
+        ``multicast``: a mask of CTA ranks; each gets the box and the bytes at the same place.
+        """
+        self._k.emit(
+            ops.TmaLoad,
+            dst=dst.view,
+            tensor_map=tensor_map.decl.name,
+            src=tensor_map.box(start),
+            mbarrier=barrier,
+            multicast=None if multicast is None else as_expr(multicast),
+        )
+
+    def store(self, tensor_map: TensorMapHandle, start: tuple[Index, ...], src: TileView) -> None:
+        """Copy shared memory to the box at ``start``; completes in a bulk group."""
+        self._store(tensor_map, start, src, None)
+
+    def reduce(
+        self, tensor_map: TensorMapHandle, start: tuple[Index, ...], src: TileView, *, op: str
+    ) -> None:
+        """cp.reduce.async.bulk.tensor: add, min, max, and, or, xor into the box at ``start``."""
+        try:
+            reduce = ops.ReduceOp(op)
+        except ValueError:
+            known = ", ".join(r.value for r in ops.ReduceOp)
+            raise ScheduleError(
+                f"TMA reduction {op!r}", fix=f"use one of {known}", loc=caller()
+            ) from None
+        self._store(tensor_map, start, src, reduce)
+
+    def _store(
+        self,
+        tensor_map: TensorMapHandle,
+        start: tuple[Index, ...],
+        src: TileView,
+        reduce: ops.ReduceOp | None,
+    ) -> None:
+        self._k.emit(
+            ops.TmaStore,
+            dst=tensor_map.box(start),
+            tensor_map=tensor_map.decl.name,
+            src=src.view,
+            reduce=reduce,
+        )

@@ -1,0 +1,149 @@
+"""A cluster's CTAs together: its barrier, and accesses to the shared memory of other CTAs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from asyncsim.check.clock import ClockLayout, Section
+from asyncsim.check.describe import op_text
+from asyncsim.check.model import Agent, Chain, Fault, Step, StopExecution, Warp
+from asyncsim.ir.op import TmaLoad
+from asyncsim.rules import Rule
+from asyncsim.sync import SyncFault
+
+
+class ClusterBarrier:
+    """barrier.cluster: a round completes when every warp has arrived or has ended.
+
+    A warp waits for its own arrival before it arrives again (a fault otherwise), so the rounds are
+    the same in every execution: no condition is needed. ``released`` is the clock of the last
+    round; while a warp has not waited for a round, the next one cannot complete.
+    """
+
+    def __init__(
+        self,
+        layout: ClockLayout,
+        component: int,
+        warps: int,
+        fault: Callable[[Fault], None],
+        wake: Callable[[list[Agent]], None],
+    ) -> None:
+        self._layout, self._component, self._warps = layout, component, warps
+        self._fault, self._wake = fault, wake
+        self._control_mask = layout.masks[Section.CONTROL]
+        self.rounds = 0
+        self.released = 0
+        self.arrived: set[int] = set()  # warps of the open round
+        self._gather = 0
+        self._owed: dict[int, int] = {}  # warp: the round that it has arrived for, not yet waited
+        self._ended: set[int] = set()
+        self._waiters: list[Agent] = []
+
+    def arrive(self, step: Step, clock: int, *, relaxed: bool) -> None:
+        """Count a warp in; a relaxed arrive orders the round and releases nothing."""
+        warp = step.warp.index
+        if warp in self._owed:
+            self._undefined(
+                Rule.NAMED_BARRIER_OVERRUN,
+                "arrives on the cluster barrier twice without a wait in between",
+                step,
+            )
+        self._owed[warp] = self.rounds
+        self.arrived.add(warp)
+        self._gather = self._layout.join(
+            self._gather, clock & self._control_mask if relaxed else clock
+        )
+        self._complete()
+
+    def wait(self, agent: Agent, step: Step) -> bool:
+        """Whether the round of the warp's arrival is complete; else the agent waits."""
+        own = self._owed.get(step.warp.index)
+        if own is None:
+            self._undefined(
+                Rule.ROLES_DISAGREE, "waits for the cluster barrier without an arrive", step
+            )
+        if self.rounds == own:
+            self._waiters.append(agent)
+            return False
+        del self._owed[step.warp.index]
+        return True
+
+    def ended(self, warp: Warp, clock: int) -> None:
+        """A warp that has exited is not waited for."""
+        self._ended.add(warp.index)
+        self._gather = self._layout.join(self._gather, clock & self._control_mask)
+        self._complete()
+
+    def _complete(self) -> None:
+        if not self.arrived or len(self.arrived | self._ended) < self._warps:
+            return
+        self.rounds += 1
+        field = self.rounds << self._layout.shift(Section.CONTROL, self._component)
+        self.released = self._layout.join(self._gather, field | field << self._layout.width)
+        self.arrived = set()
+        waiters, self._waiters = self._waiters, []
+        self._wake(waiters)
+
+    def _undefined(self, rule: Rule, what: str, step: Step) -> None:
+        message = f"warp {step.warp.place.warp} {what}"
+        self._fault(Fault(rule=rule, message=message, step=step, name="cluster barrier"))
+        raise StopExecution(SyncFault(rule, message))
+
+
+class Peers:
+    """Accesses to other CTAs: each must run already, and must not have exited."""
+
+    def __init__(
+        self, layout: ClockLayout, warps: Sequence[Warp], fault: Callable[[Fault], None]
+    ) -> None:
+        self._layout, self._fault = layout, fault
+        self._guards = layout.guards[Section.CONTROL]
+        self._warps: dict[int, list[Warp]] = {}
+        for warp in warps:
+            self._warps.setdefault(warp.place.rank, []).append(warp)
+        self._accesses: dict[int, dict[object, tuple[int, Step]]] = {}
+        self._multicasts: dict[int, dict[object, tuple[int, Step]]] = {}
+
+    def reach(self, chain: Chain, step: Step, rank: int) -> None:
+        """An op touches a barrier or data of CTA ``rank``."""
+        if rank == step.warp.place.rank:
+            return
+        clock = chain.now(step.pos)
+        if not any(
+            self._layout.at(clock, Section.CONTROL, c.component)
+            for warp in self._warps[rank]
+            for c in (warp.elected, warp.others)
+        ):
+            message = f"{op_text(step.dyn)} reaches CTA {rank}, which may not have started"
+            self._fault(Fault(rule=Rule.PEER_NOT_STARTED, message=message, step=step))
+        key = step.dyn.op.id, chain.component
+        epoch = (step.pos + 1) << chain.shift_control
+        self._accesses.setdefault(rank, {})[key] = epoch, step
+
+    def landed(self, step: Step, rank: int, epoch: int) -> None:
+        """The part of a multicast that goes to CTA ``rank`` lands; known after ``epoch``."""
+        issuer = step.warp.place.rank
+        if rank != issuer and isinstance(step.dyn.op, TmaLoad):
+            key = step.dyn.op.id, step.warp.index, rank, step.dyn.barrier
+            self._multicasts.setdefault(issuer, {})[key] = epoch, step
+
+    def check_exits(self) -> None:
+        """Every access to a CTA is known to one of its warps, which all end before it exits; and a
+        CTA stays until its multicasts have landed elsewhere."""
+        for rank, warps in self._warps.items():
+            known = 0
+            for warp in warps:
+                for chain in (warp.elected, warp.others):
+                    known = self._layout.join(known, chain.clock)
+            for epoch, step in self._accesses.get(rank, {}).values():
+                message = (
+                    f"CTA {rank} may have exited when {op_text(step.dyn)} reaches its shared memory"
+                )
+                self._after(known, epoch, step, message)
+            for epoch, step in self._multicasts.get(rank, {}).values():
+                message = f"CTA {rank} may exit while {op_text(step.dyn)} is in flight to others"
+                self._after(known, epoch, step, message)
+
+    def _after(self, known: int, epoch: int, step: Step, message: str) -> None:
+        if not self._layout.covers(known, epoch, self._guards):
+            self._fault(Fault(rule=Rule.PEER_EXITED, message=message, step=step))
