@@ -63,7 +63,7 @@ class Rule(Enum):
     ALIGNMENT = "an address or size is not aligned as the instruction demands"
     OUT_OF_BOUNDS = "an access outside its tensor or tile"
     SMEM_OVER_BUDGET = "more shared memory than a CTA may have"
-    REGISTER_POOL = "setmaxnreg asks for more registers than the pool holds"
+    REGISTER_POOL = "setmaxnreg waits for ever, or is used against its rules"
     TMEM_ALLOC = "tensor memory is allocated, used or freed out of order"
     DESCRIPTOR_LIFETIME = "a tensor map changes while copies use it"
     PDL_ORDER = "data of the primary grid is read before griddepcontrol.wait"

@@ -18,9 +18,11 @@ from pathlib import Path
 
 from asyncsim.errors import EnvironmentError_
 from asyncsim.hw.render import Rendered, Variant, render
+from asyncsim.ir.op import SetMaxNReg
 from asyncsim.ir.schedule import Schedule
 
 _ADVISORY = re.compile(r"\((C75\d\d)\)")
+_IGNORED = "C7508"
 _ERROR = re.compile(r"(?:\((\d+)\): |ptxas .*?)(error\b)")
 _OP_COMMENT = re.compile(r"// #\d+ \w+ \((.*)\)")
 _OPTIONS = ("-std=c++17", "-v")
@@ -74,7 +76,15 @@ def compile_schedule(
     ``allow_advisories`` is for broken twins: ptxas repairs some of them and says so.
     """
     rendered = render(schedule, arch, variant or Variant())
-    return compile_rendered(rendered, allow_advisories=allow_advisories)
+    compiled = compile_rendered(rendered, allow_advisories=allow_advisories)
+    at_launch = compiled.resources.registers
+    if any(isinstance(o, SetMaxNReg) for o in schedule.ops()) and at_launch != schedule.maxnreg:
+        raise CompileError(
+            f"{rendered.kernel_name} for {arch}: ptxas launches {at_launch} registers a thread, "
+            f"the schedule declares {schedule.maxnreg}: the pool of setmaxnreg would be another; "
+            "fix: declare what ptxas gives, or let some role inc above it"
+        )
+    return compiled
 
 
 def compile_rendered(rendered: Rendered, *, allow_advisories: bool = False) -> Compiled:
@@ -178,6 +188,11 @@ def _nvrtc(rendered: Rendered) -> tuple[bytes, str]:
 
 def _refuse(rendered: Rendered, r: Resources, allow_advisories: bool) -> None:
     where = f"{rendered.kernel_name} for {rendered.arch}"
+    if _IGNORED in r.advisories and not allow_advisories:
+        raise CompileError(
+            f"{where}: ptxas ignores setmaxnreg ({_IGNORED}); fix: give each role one setmaxnreg, "
+            "and the launch its registers by k.launch_bounds(..., maxnreg=)"
+        )
     if r.advisories and not allow_advisories:
         raise CompileError(
             f"{where}: ptxas advises {', '.join(r.advisories)}: it changed the order that the "

@@ -159,6 +159,18 @@ _GEMM_PAIR = (
     _gemm(m=4000, n=3999, k=4000),
 )
 
+# the producer a warpgroup that gives its registers to the consumers
+_GEMM_REGISTERS = (
+    _gemm("warm", m=256, n=128, k=4096, consumers=2, block_m=256, setmaxnreg=1),
+    _cube(2048, consumers=2, block_m=256, setmaxnreg=1),
+    _cube(4096, setmaxnreg=1),
+    _cube(4096, stages=3, setmaxnreg=1),
+    _cube(4096, consumers=2, block_m=256, setmaxnreg=1),
+    _cube(4096, consumers=2, block_m=256, stages=3, setmaxnreg=1),
+    _cube(4096, consumers=2, block_n=256, setmaxnreg=1),
+    _gemm(m=4000, n=4000, k=4000, consumers=2, block_m=256, setmaxnreg=1),
+)
+
 _TMA_COPY = (
     Configuration(scenario="tma_copy", params={"m": 16, "n": 32}, l2="warm"),
     Configuration(scenario="tma_copy", params={"m": 16, "n": 32}),
@@ -181,7 +193,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "tma_ring": _RING,
     "ws_gemm": _GEMM,
     "cp_async_multistage": _MULTISTAGE,
-    "width": (*_SYNC, *_TMA_COPY, *_SGEMM, *_GEMM_PAIR),
+    "width": (*_SYNC, *_TMA_COPY, *_SGEMM, *_GEMM_PAIR, *_GEMM_REGISTERS),
     "sgemm_cp_async": _SGEMM,
     "smoke": (
         _ring("warm", ctas=1, tiles=256),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from asyncsim.catalog import builtin_scenarios
-from asyncsim.hw.small import twin_problems
+from asyncsim.hw.small import twin_problems, why_not_launched
 from asyncsim.rules import Rule
 from asyncsim.scenario import Scenario, Twin
 
@@ -76,7 +76,7 @@ def twins(documents: Sequence[Document]) -> str:
 def _cells(scenario: Scenario, twin: Twin, rows: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
     """The first row that shows something speaks for the twin, else the last one."""
     if not rows:
-        return "not run yet", ""
+        return ("not run yet", "") if twin.launch else ("not launched", why_not_launched(twin))
     shown = [r for r in rows if r["form"] not in ("hidden", "not launched")]
     row = shown[0] if shown else rows[-1]
     if row["form"] == "not launched":

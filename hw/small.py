@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from asyncsim.errors import ScheduleError, UsageError
 from asyncsim.hw.configurations import Configuration
 from asyncsim.ir.schedule import Schedule
+from asyncsim.rules import Rule
 from asyncsim.scenario import Scenario, Twin
 
 
@@ -32,6 +33,7 @@ CLEAN = (
     _small("ws_gemm", stages=3, lag=0, m=128, n=256, k=320, block_k=32, block_n=64),
     _small("ws_gemm", stages=4, lag=1, m=200, n=136, k=600),
     _small("ws_gemm", stages=2, lag=1, m=256, n=128, k=448, block_m=256, consumers=2),
+    _small("ws_gemm", stages=2, m=256, n=128, k=448, block_m=256, consumers=2, setmaxnreg=1),
     _small("ws_gemm", stages=3, lag=0, m=256, n=128, k=448, block_m=128, consumers=2, k_order=1),
     _small("ws_gemm", stages=2, lag=0, m=1024, n=4608, k=256, block_m=64, block_n=256),
     _small("tma_copy", m=16, n=32),
@@ -74,3 +76,11 @@ def twin_problems(scenario: Scenario, twin: Twin) -> Iterator[tuple[dict[str, in
             yield params, scenario.build(params)
         except (ScheduleError, UsageError):
             continue
+
+
+def why_not_launched(twin: Twin) -> str:
+    """Of a twin that is never launched."""
+    if twin.rule is Rule.OUT_OF_BOUNDS:
+        return "it addresses memory out of bounds"
+    what = "setmaxnreg" if twin.rule is Rule.REGISTER_POOL else "a hardware barrier"
+    return f"it can block at {what}, where no guard reaches"

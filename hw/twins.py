@@ -23,9 +23,8 @@ from asyncsim.hw.guide import Try, tries
 from asyncsim.hw.launch.child_process import Child, LaunchFailed
 from asyncsim.hw.launch.series import Meaning, Series, meaning_of, run_series
 from asyncsim.hw.render import Variant
-from asyncsim.hw.small import twin_problems
+from asyncsim.hw.small import twin_problems, why_not_launched
 from asyncsim.ir.schedule import Schedule
-from asyncsim.rules import Rule
 from asyncsim.scenario import Scenario, Twin
 
 PLAIN, RANDOM, CONTROL = 50, 200, 5
@@ -103,7 +102,7 @@ def _twin_row(
 ) -> Row:
     row: Row = {"scenario": scenario.name, "twin": twin.name, "rule": twin.rule.name}
     if not twin.launch:
-        return {**row, "form": "not launched", "what": _why_not(twin)}
+        return {**row, "form": "not launched", "what": why_not_launched(twin)}
     launches = 0
     try:
         for problem in problems:
@@ -129,12 +128,6 @@ def _control(child: Child, clean: Schedule, p: Problem, l2: str) -> None:
     r = run_series(clean, p.meaning, child, launches=CONTROL, l2=l2)
     if r.failure is not None:
         raise LaunchFailed(f"the clean schedule fails on this problem: {r.failure.what}")
-
-
-def _why_not(twin: Twin) -> str:
-    if twin.rule is Rule.OUT_OF_BOUNDS:
-        return "it addresses memory out of bounds"
-    return "it can block at a hardware barrier, where no guard reaches"
 
 
 def show(

@@ -5,16 +5,43 @@ with its own rows, multiply with wgmma into fp32 registers, keep ``lag`` groups 
 C directly. A stage is empty when every consumer warpgroup has arrived. ``k_order`` 0 multiplies all
 k-slices of a step for 64 rows, then for the next 64; 1 takes the rows in turn at every k-slice.
 
+``setmaxnreg`` 1: the producer is a warpgroup of its own, of which one thread issues; it gives its
+registers to the consumers.
+
 Edge tiles: a box that lies partly outside its matrix arrives whole, filled with zeros, and counts
 with all its bytes; C is stored where it exists.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.build.value import Index, minimum
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Twin, scenario
+
+TRADING = {"setmaxnreg": 1, "consumers": 2, "block_m": 256}
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """Registers of a thread: at launch with so many CTAs per SM, then by role.
+
+    All warps together use what the launch gives them.
+    """
+
+    launch: int
+    ctas_per_sm: int
+    producer: int
+    consumer: int
+
+
+REGISTERS = {
+    1: Registers(launch=128, ctas_per_sm=2, producer=40, consumer=216),
+    2: Registers(launch=168, ctas_per_sm=1, producer=40, consumer=232),
+}
+"""By the number of consumer warpgroups."""
 
 TWINS = (
     Twin(
@@ -73,6 +100,34 @@ TWINS = (
         rule=Rule.WRONG_TILE,
         summary="B is fetched one k-step ahead of A",
     ),
+    Twin(
+        name="pool_short",
+        rule=Rule.REGISTER_POOL,
+        summary="the consumers ask for more registers than the producer gives back",
+        params=TRADING,
+        launch=False,
+    ),
+    Twin(
+        name="dec_above",
+        rule=Rule.REGISTER_POOL,
+        summary="the producer's dec names more registers than it holds",
+        params=TRADING,
+        launch=False,
+    ),
+    Twin(
+        name="warps_disagree",
+        rule=Rule.REGISTER_POOL,
+        summary="the warps of the producer warpgroup execute two setmaxnreg, not one",
+        params=TRADING,
+        launch=False,
+    ),
+    Twin(
+        name="dec_twice",
+        rule=Rule.REGISTER_POOL,
+        summary="two setmaxnreg in a row without a synchronisation of the warpgroup",
+        params=TRADING,
+        launch=False,
+    ),
 )
 
 
@@ -93,9 +148,10 @@ def ws_gemm(
     lag: int = 1,
     consumers: int = 1,
     k_order: int = 0,
+    setmaxnreg: int = 0,
     twin: str = "",
 ) -> Schedule:
-    _check(m, n, k, block_m, block_n, block_k, stages, lag, consumers, k_order)
+    _check(m, n, k, block_m, block_n, block_k, stages, lag, consumers, k_order, setmaxnreg)
     b = ScheduleBuilder("ws_gemm", archs=("sm_90a",))
     steps = b.arg("steps", -(-k // block_k))
     a_global = b.global_tensor("a", (m, k), "bf16")
@@ -117,6 +173,10 @@ def ws_gemm(
     row0, col0 = b.block_idx * block_m, b.block_idx_y * block_n
     tile_bytes = 2 * block_k * (block_m + block_n)
 
+    registers = REGISTERS[consumers]
+    if setmaxnreg:
+        b.launch_bounds(registers.ctas_per_sm, maxnreg=registers.launch)
+
     with b.elect_thread():
         b.mbarrier.init_all(full, empty)
         b.fence.mbarrier_init()
@@ -124,6 +184,8 @@ def ws_gemm(
 
     with b.specialize():
         with b.role("consumer", warps=4 * consumers):
+            if setmaxnreg:
+                b.setmaxnreg.inc(256 if twin == "pool_short" else registers.consumer)
             group = b.warp_in_role // 4 if consumers > 1 and twin != "same_rows" else 0
             first = group * rows
             state = b.pipeline_state(stages)
@@ -162,23 +224,40 @@ def ws_gemm(
                 b.wgmma.wait_group(0)
             for h in range(halves):
                 b.mem.store_accumulator(c_global, (row0 + first + 64 * h, col0), acc[h], clip=clip)
-        with b.role("producer", warps=1), b.elect():
-            state = b.pipeline_state(stages, producer=True)
-            with b.loop(steps) as i:
-                b.mbarrier.wait(empty[state.stage], state.phase)
-                announced: Index = tile_bytes
-                if twin == "expect_a_only":
-                    announced = 2 * block_k * block_m
-                elif twin == "expect_inside":
-                    inside = minimum(m - row0, block_m) + minimum(n - col0, block_n)
-                    announced = 2 * block_k * inside
-                b.mbarrier.arrive_expect_tx(full[state.stage], announced)
-                k_a = i * block_k
-                k_b = k_a + block_k if twin == "swapped_k" else k_a
-                b.tma.load(a_tile[state.stage], a_map, (row0, k_a), full[state.stage])
-                b.tma.load(b_tile[state.stage], b_map, (col0, k_b), full[state.stage])
-                state.advance()
+        with b.role("producer", warps=4 if setmaxnreg else 1):
+            if setmaxnreg:
+                _give_registers(b, registers, twin)
+            with b.elect_thread() if setmaxnreg else b.elect():
+                state = b.pipeline_state(stages, producer=True)
+                with b.loop(steps) as i:
+                    b.mbarrier.wait(empty[state.stage], state.phase)
+                    announced: Index = tile_bytes
+                    if twin == "expect_a_only":
+                        announced = 2 * block_k * block_m
+                    elif twin == "expect_inside":
+                        inside = minimum(m - row0, block_m) + minimum(n - col0, block_n)
+                        announced = 2 * block_k * inside
+                    b.mbarrier.arrive_expect_tx(full[state.stage], announced)
+                    k_a = i * block_k
+                    k_b = k_a + block_k if twin == "swapped_k" else k_a
+                    b.tma.load(a_tile[state.stage], a_map, (row0, k_a), full[state.stage])
+                    b.tma.load(b_tile[state.stage], b_map, (col0, k_b), full[state.stage])
+                    state.advance()
     return b.finish()
+
+
+def _give_registers(b: ScheduleBuilder, registers: Registers, twin: str) -> None:
+    if twin == "dec_above":
+        b.setmaxnreg.dec(registers.launch + 8)
+    elif twin == "warps_disagree":
+        with b.when(b.warp_in_role == 0):
+            b.setmaxnreg.dec(registers.producer)
+        with b.when(b.warp_in_role != 0):
+            b.setmaxnreg.dec(registers.producer)
+    else:
+        if twin == "dec_twice":
+            b.setmaxnreg.dec(registers.producer + 8)
+        b.setmaxnreg.dec(registers.producer)
 
 
 def _slices(halves: int, block_k: int, k_order: int) -> list[tuple[int, int]]:
@@ -200,6 +279,7 @@ def _check(
     lag: int,
     consumers: int,
     k_order: int,
+    setmaxnreg: int,
 ) -> None:
     if consumers not in (1, 2):
         raise ScheduleError(f"consumers = {consumers}", fix="use 1 or 2 consumer warpgroups")
@@ -215,6 +295,8 @@ def _check(
         )
     if k_order not in (0, 1):
         raise ScheduleError(f"k_order = {k_order}", fix="use 0 (rows outside) or 1 (k outside)")
+    if setmaxnreg not in (0, 1):
+        raise ScheduleError(f"setmaxnreg = {setmaxnreg}", fix="use 0 or 1")
     if block_k not in (16, 32, 64):
         raise ScheduleError(f"block_k = {block_k}", fix="use 16, 32 or 64 (swizzle span)")
     for name, size in (("m", m), ("n", n), ("k", k)):

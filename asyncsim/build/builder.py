@@ -45,6 +45,7 @@ class ScheduleBuilder(Declarations):
         self._grid = (1, 1, 1)
         self._cluster = (1, 1, 1)
         self._ctas_per_sm = 1
+        self._maxnreg = 0
         self._warps = 0
         self._body: list[Stmt] = []
         self._open: list[list[Stmt]] = [self._body]
@@ -64,6 +65,7 @@ class ScheduleBuilder(Declarations):
         self.wgmma = families.WgmmaFamily(self)
         self.bar = families.BarFamily(self)
         self.cluster_barrier = ClusterBarrierFamily(self)
+        self.setmaxnreg = families.SetMaxNRegFamily(self)
         self.fence = families.FenceFamily(self)
         self.mem = families.MemFamily(self)
 
@@ -147,9 +149,13 @@ class ScheduleBuilder(Declarations):
         """Warps of a CTA (the roles' warps if not given) and the declared launch bound."""
         self._warps, self._ctas_per_sm = int(warps), int(ctas_per_sm)
 
-    def launch_bounds(self, ctas_per_sm: int) -> None:
-        """CTAs per SM that registers are limited for (``__launch_bounds__``'s second number)."""
-        self._ctas_per_sm = int(ctas_per_sm)
+    def launch_bounds(self, ctas_per_sm: int = 1, *, maxnreg: int = 0) -> None:
+        """CTAs per SM that registers are limited for (``__launch_bounds__``'s second number).
+
+        ``maxnreg``: registers of a thread at launch (``__maxnreg__``), a multiple of 8; all warps
+        together are the pool that ``k.setmaxnreg`` moves registers in.
+        """
+        self._ctas_per_sm, self._maxnreg = int(ctas_per_sm), int(maxnreg)
 
     # -- structure -----------------------------------------------------------------------------
 
@@ -271,6 +277,7 @@ class ScheduleBuilder(Declarations):
             smem_bytes=smem_bytes,
             ctas_per_sm=self._ctas_per_sm,
             cluster=self._cluster,
+            maxnreg=self._maxnreg,
         )
         validate(schedule)
         return schedule

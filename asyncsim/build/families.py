@@ -23,6 +23,7 @@ from asyncsim.ir.op import (
     FragmentRef,
     GlobalView,
     GroupKind,
+    MaxNRegDirection,
     MbarrierRef,
     MemScope,
     Scope,
@@ -225,6 +226,22 @@ class BarFamily(Family):
     def warp_sync(self) -> None:
         """bar.warp.sync (__syncwarp): joins the lanes of the warp."""
         self._k.emit(ops.BarWarpSync, scope=Scope.WARP)
+
+
+class SetMaxNRegFamily(Family):
+    """setmaxnreg: registers move between warpgroups; all four warps execute the same one."""
+
+    def inc(self, count: int) -> None:
+        """setmaxnreg.inc: block until the pool has registers for ``count`` a thread."""
+        self._set(MaxNRegDirection.INC, count)
+
+    def dec(self, count: int) -> None:
+        """setmaxnreg.dec: keep ``count`` registers a thread, give the others to the pool."""
+        self._set(MaxNRegDirection.DEC, count)
+
+    def _set(self, direction: MaxNRegDirection, count: int) -> None:
+        scope = Scope.WARPGROUP
+        self._k.emit(ops.SetMaxNReg, scope=scope, direction=direction, count=int(count))
 
 
 class FenceFamily(Family):

@@ -19,12 +19,12 @@ from asyncsim.check.exits import check_exit
 from asyncsim.check.findings import breach_text, findings_of
 from asyncsim.check.grid import Bounds
 from asyncsim.check.model import Breach, Condition, End
-from asyncsim.check.policy import Directed, Eager, Lazy, Policy, Random
+from asyncsim.check.policy import Directed, Eager, HeldBack, Lazy, Policy, Random
 from asyncsim.check.replay import ReplayMismatch, Scripted
 from asyncsim.check.search import Choice, Search, SearchResult
 from asyncsim.check.skeleton import Move, Skeleton, build_skeleton
 from asyncsim.ir import op as ops
-from asyncsim.ir.op import Scope
+from asyncsim.ir.op import MaxNRegDirection, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding, Rule, Severity
 from asyncsim.stream.program import Event, Program, run_checked
@@ -169,7 +169,7 @@ def _count(cta: _Cta, reference: Execution) -> bool:
     }
     barriers = reference.barriers.by_key
     keys = frozenset(k for k in barriers if k.name not in with_bytes | reinitialised)
-    if not keys or reference.report.end is not End.FINISHED:
+    if not keys or reference.report.end is not End.FINISHED or _requests_registers(cta.schedule):
         return False
     counts = {k: barriers[k].state.count for k in keys}
     must: Must | None = None
@@ -185,6 +185,14 @@ def _count(cta: _Cta, reference: Execution) -> bool:
             return proven and counts_hold(execution.layout, counting.log, counts) is None
         must = after
     return False
+
+
+def _requests_registers(schedule: Schedule) -> bool:
+    """Whether somebody may wait for the register pool: counting knows nothing of it."""
+    return any(
+        isinstance(o, ops.SetMaxNReg) and o.direction is MaxNRegDirection.INC
+        for o in schedule.ops()
+    )
 
 
 def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
@@ -277,6 +285,9 @@ def _directed(breaches: list[Breach]) -> list[Policy]:
     """Executions that a failing condition suggests: one of its ops held back, or run early."""
     policies: list[Policy] = []
     for breach in breaches[:4]:
+        if breach.together:
+            policies.append(HeldBack((s.warp.index, s.pos) for s in breach.together))
+            continue
         for step in (breach.step, breach.other):
             if step is None:
                 continue

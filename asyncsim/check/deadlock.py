@@ -8,7 +8,9 @@ from asyncsim.check.barrier import Barrier
 from asyncsim.check.describe import op_text, who_text
 from asyncsim.check.execution import Execution
 from asyncsim.check.model import Agent, Step
+from asyncsim.check.registers import POOL
 from asyncsim.ir import op as ops
+from asyncsim.ir.op import MaxNRegDirection
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
 
@@ -41,6 +43,8 @@ def explain_hang(execution: Execution) -> Hang:
     cycle = _cycle(blocked, edges)
     if cycle:
         detail.append("waits for each other: " + " -> ".join(cycle))
+    if not starved and any(isinstance(_step(a).dyn.op, ops.SetMaxNReg) for a in blocked):
+        rule = Rule.REGISTER_POOL
     message = why or "roles wait for each other: " + "; ".join(
         _line(execution, a) for a in blocked[:2]
     )
@@ -77,6 +81,8 @@ def _future(agent: Agent) -> dict[object, str]:
                 found.setdefault(dyn.barrier, "copy")
             case ops.BarSync(barrier=id) | ops.BarArrive(barrier=id):
                 found.setdefault(id, "arrival")
+            case ops.SetMaxNReg(direction=MaxNRegDirection.DEC):
+                found.setdefault(POOL, "registers")
             case _:
                 pass
     return found
@@ -98,6 +104,9 @@ def _needs(
             and u.warp.place.rank == agent.warp.place.rank
             and dyn.op.barrier in futures[id(u)]
         ]
+    if isinstance(dyn.op, ops.SetMaxNReg):
+        rank = agent.warp.place.rank
+        return [u for u in blocked if u.warp.place.rank == rank and POOL in futures[id(u)]]
     if dyn.barrier is None:
         group = execution.tensor.groups.get(agent.warp.index)
         return [
@@ -137,6 +146,8 @@ def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
     if b is None:
         if isinstance(_step(root).dyn.op, ops.BarSync | ops.BarrierClusterWait):
             return Rule.DEADLOCK, f"{_line(execution, root)}: the other warps never arrive"
+        if isinstance(_step(root).dyn.op, ops.SetMaxNReg):
+            return Rule.REGISTER_POOL, f"{_line(execution, root)}, and nobody gives any back"
         return Rule.DEADLOCK, ""
     state, key = b.state, b.key
     if state.pending == 0:
@@ -179,10 +190,11 @@ def _line(execution: Execution, agent: Agent) -> str:
     text = f"{who_text(step)} at {op_text(step.dyn)}"
     if step.dyn.op.loc:
         text += f" ({step.dyn.op.loc})"
-    return text + _state_text(execution, step)
+    return text + _state_text(execution, agent)
 
 
-def _state_text(execution: Execution, step: Step) -> str:
+def _state_text(execution: Execution, agent: Agent) -> str:
+    step = _step(agent)
     dyn = step.dyn
     if isinstance(dyn.op, ops.BarrierClusterWait):
         c = execution.cluster
@@ -197,6 +209,10 @@ def _state_text(execution: Execution, step: Step) -> str:
     if isinstance(dyn.op, ops.BarSync):
         n = execution.named.by_id[step.warp.place.rank, dyn.op.barrier].state
         return f": round {n.generation}, {n.arrived} of {dyn.value} threads"
+    if isinstance(dyn.op, ops.SetMaxNReg):
+        pool = execution.registers.pool(agent.warp)
+        needed = pool.needs(agent.warp.place.warp, dyn.value)
+        return f": {needed} registers wanted, {pool.free} of {pool.size} free"
     return ""
 
 

@@ -54,6 +54,8 @@ def op_text(dyn: Dyn) -> str:
             return "barrier.cluster.wait"
         case ops.StAsync(dst=dst, src=frag):
             return f"st.async {frag.name} -> {dst.tile} on {dyn.barrier}"
+        case ops.SetMaxNReg(direction=direction):
+            return f"setmaxnreg.{direction.value} {dyn.value}"
         case ops.WgmmaFence():
             return "wgmma.fence"
         case ops.WgmmaMmaAsync(d=d, a=a, b=b):

@@ -37,6 +37,7 @@ from asyncsim.check.model import (
 from asyncsim.check.named import NamedBarrier, NamedBarriers
 from asyncsim.check.policy import Policy
 from asyncsim.check.reads import stale_message
+from asyncsim.check.registers import Registers
 from asyncsim.check.shared import SharedMemory
 from asyncsim.check.steps import Handler, Steps
 from asyncsim.check.tensor import TensorCores, Warpgroup, WarpRegisters
@@ -108,6 +109,7 @@ class Execution:
             everything=self._everything,
         )
         self.named = NamedBarriers(self.layout, self.breach, self.wake)
+        self.registers = Registers(schedule, self.layout, self.fault, self.wake)
         self.tensor = TensorCores(self.layout, self.shared, self.fault, self.wake)
         for i, key in enumerate(keys):
             self.barriers.by_key[key] = Barrier(key, 2 * n + i)

@@ -26,6 +26,12 @@ def check_exit(execution: Execution) -> None:
                 )
             )
         _bytes(execution, b)
+    uneven = execution.registers.uneven()
+    if uneven is not None:
+        execution.fault(uneven)
+    short = execution.registers.short()
+    if short is not None:
+        execution.breach(short)
     for warp in execution.warps:
         for chain in (warp.elected, warp.others):
             for kind, queue in chain.queues.items():

@@ -140,6 +140,7 @@ BREACH_RULES = {
     Condition.E: Rule.EARLY_COMPLETION,
     Condition.F: Rule.USE_BEFORE_INIT,
     Condition.N: Rule.NAMED_BARRIER_OVERRUN,
+    Condition.P: Rule.REGISTER_POOL,
 }
 
 
@@ -181,6 +182,8 @@ def breach_text(breach: Breach) -> str:
             return f"{step} may run before the init of {breach.barrier}"
         case Condition.N:
             return f"{step} may arrive on {breach.barrier} before round {breach.generation} begins"
+        case Condition.P:
+            return f"{step} may wait for registers for ever"
 
 
 def _merged(found: list[Candidate]) -> list[Candidate]:

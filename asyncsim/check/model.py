@@ -189,6 +189,7 @@ class Condition(Enum):
     E = "a phase can be balanced before all that belongs to it has been counted"
     F = "init is not ordered before a use"
     N = "an arrival on a named barrier is not ordered after the round before"
+    P = "requests for registers may be short together for ever"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,6 +197,7 @@ class Breach:
     """A condition that does not hold on the reference: a suspicion, not a verdict.
 
     ``first``: of condition N, the first arrival of its warp, which overruns nothing.
+    ``together``: of condition P, the requests that may wait for ever.
     """
 
     condition: Condition
@@ -205,6 +207,7 @@ class Breach:
     step: Step
     other: Step | None = None
     first: bool = False
+    together: tuple[Step, ...] = ()
 
 
 class Reason(Enum):

@@ -7,6 +7,7 @@ role back, or let it run ahead, as far as the synchronisation allows.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
 from asyncsim.check.model import Agent
@@ -68,6 +69,25 @@ class Random:
                 del execution.ready[i]
                 return agent
             execution.land_next(i - len(execution.ready))
+
+
+class HeldBack:
+    """Ops at these places (warp, position in its stream) come when nothing else can."""
+
+    def __init__(self, places: Iterable[tuple[int, int]]) -> None:
+        self._places = frozenset(places)
+
+    def issued(self, execution: Execution) -> None:
+        while execution.flying:
+            execution.land_next()
+
+    def next(self, execution: Execution) -> Agent | None:
+        ready = execution.ready
+        chosen = next((a for a in ready if (a.warp.index, a.pos) not in self._places), None)
+        if chosen is None:
+            return ready.popleft() if ready else None
+        ready.remove(chosen)
+        return chosen
 
 
 class Directed:

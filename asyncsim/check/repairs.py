@@ -99,6 +99,11 @@ _ADVICE: dict[Rule, tuple[str, str]] = {
         "the same wgmma instructions in all four warps",
         "do not branch on warp_in_role around wgmma",
     ),
+    Rule.REGISTER_POOL: (
+        "",
+        "let the four warps of a warpgroup execute one setmaxnreg, let each dec come without "
+        "waiting for an inc, and let the counts of all warps fit threads x maxnreg",
+    ),
     Rule.GLOBAL_WRITE_OVERLAP: (
         "disjoint output of the CTAs",
         "derive the output coordinates from every block index of the grid",

@@ -12,9 +12,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from asyncsim.check.skeleton import Move, Skeleton, SkeletonOp
+from asyncsim.check.skeleton import Move, Skeleton, SkeletonOp, space_of
 
 MAX_REPLAYS = 2000
+# What once it can happen stays so, and only lets others go on.
+_ALWAYS = frozenset({Move.MEET, Move.GROUP_COMMIT, Move.GROUP_WAIT, Move.BAR_WAIT, Move.GIVE})
 
 State = tuple[
     tuple[int, ...],  # pc of each thread
@@ -167,11 +169,18 @@ class Search:
                 return pc < len(ops) and ops[pc].move is Move.MEET
             case Move.BAR_WAIT:
                 return state[2][self._named[op.target]][0] > state[3][i]
+            case Move.TAKE:
+                return self._has_registers(state, i, op)
             case Move.GROUP_WAIT:
                 warps = self._s.groups[self._s.threads[i].warp]
                 return all(self._committed(state, w, op.count) for w in warps)
             case _:
                 return True
+
+    def _has_registers(self, state: State, i: int, op: SkeletonOp) -> bool:
+        held = [of[pc] for of, pc in zip(self._s.held, state[0][::2], strict=True)]
+        free = sum(of[0] for of in self._s.held) - sum(held)
+        return op.count - held[i // 2] <= free
 
     def _committed(self, state: State, warp: int, groups: int) -> bool:
         if groups == 0:
@@ -181,12 +190,11 @@ class Search:
 
     def _independent(self, state: State, i: int, op: SkeletonOp) -> bool:
         """Whether nothing that others may still do can change or notice the order."""
-        if op.move in (Move.MEET, Move.GROUP_COMMIT, Move.GROUP_WAIT, Move.BAR_WAIT):
+        if op.move in _ALWAYS:
             return True
         if op.move is Move.BAR_ARRIVE and op.target in self._s.full:
             return True
-        space = "bar" if op.move is Move.BAR_ARRIVE else "mbarrier"
-        key = space, op.target
+        key = space_of(op.move), op.target
         if any(self._s.threads[j].ops[pc].target == op.target for j, pc in state[4]):
             return False
         return all(
@@ -213,7 +221,7 @@ class Search:
                 if barriers[op.target][0] < 0:
                     return None
                 flying = flying | {(i, pc)}
-            case Move.BAR_WAIT | Move.GROUP_COMMIT | Move.GROUP_WAIT:
+            case Move.BAR_WAIT | Move.GROUP_COMMIT | Move.GROUP_WAIT | Move.GIVE | Move.TAKE:
                 pass
             case _:
                 b = barriers[op.target]

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from itertools import accumulate
 
 from asyncsim.check.model import Who
 from asyncsim.ir import op as ops
-from asyncsim.ir.op import GroupKind, Scope
+from asyncsim.ir.op import GroupKind, MaxNRegDirection, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.stream.dyn import BarrierKey, Dyn
 from asyncsim.stream.program import Event
@@ -30,14 +31,17 @@ class Move(Enum):
     MEET = "meet"  # all lanes of the warp
     BAR_ARRIVE = "bar arrive"
     BAR_WAIT = "bar wait"
+    GIVE = "give registers"
+    TAKE = "take registers"
     GROUP_COMMIT = "group commit"
     GROUP_WAIT = "group wait"
 
 
 @dataclass(frozen=True, slots=True)
 class SkeletonOp:
-    """``target``: index of the mbarrier, id of the named barrier; ``count``: arrivals, parity,
-    threads, or groups covered; ``tx``: bytes; ``pos``: position in the warp's stream."""
+    """``target``: index of the mbarrier, id of the named barrier, 0 of the pool; ``count``:
+    arrivals, parity, threads, groups covered, or registers a thread from then on; ``tx``: bytes;
+    ``pos``: position in the warp's stream."""
 
     move: Move
     pos: int
@@ -61,6 +65,7 @@ class Skeleton:
     """``threads``: two per warp, elected lane first. ``commits[warp]``: pcs of its wgmma commits.
 
     ``full``: the named barriers whose every round takes all warps that use them, and waits.
+    ``held[warp][pc]``: registers a thread that it holds when its elected lane is at pc.
     """
 
     threads: list[Thread]
@@ -69,6 +74,7 @@ class Skeleton:
     groups: dict[int, tuple[int, ...]]
     commits: dict[int, list[int]]
     full: frozenset[int]
+    held: list[list[int]]
 
 
 def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Skeleton:
@@ -88,7 +94,7 @@ def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Ske
         thread.rest = [users]
         for op in reversed(thread.ops):
             if op.target >= 0:
-                users |= {(_space(op.move), op.target)}
+                users |= {(space_of(op.move), op.target)}
             thread.rest.append(users)
         thread.rest.reverse()
     groups: dict[int, tuple[int, ...]] = {}
@@ -96,7 +102,12 @@ def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Ske
         for first in range(role.first_warp, role.first_warp + role.warps // 4 * 4, 4):
             for w in range(first, first + 4):
                 groups[w] = tuple(range(first, first + 4))
-    return Skeleton(threads, list(found), list(named), groups, commits, _full(threads))
+    held = [list(accumulate(t.ops, _held, initial=schedule.maxnreg)) for t in threads[::2]]
+    return Skeleton(threads, list(found), list(named), groups, commits, _full(threads), held)
+
+
+def _held(before: int, op: SkeletonOp) -> int:
+    return op.count if op.move in (Move.GIVE, Move.TAKE) else before
 
 
 def _full(threads: list[Thread]) -> frozenset[int]:
@@ -115,7 +126,10 @@ def _full(threads: list[Thread]) -> frozenset[int]:
     )
 
 
-def _space(move: Move) -> str:
+def space_of(move: Move) -> str:
+    """What the targets of a move number."""
+    if move is Move.TAKE:
+        return "pool"
     return "bar" if move in (Move.BAR_ARRIVE, Move.BAR_WAIT) else "mbarrier"
 
 
@@ -138,6 +152,14 @@ def _add(
             if isinstance(op, ops.BarSync):
                 elected.append(SkeletonOp(Move.BAR_WAIT, pos, id))
                 _meet(pair, pos)
+            return
+        case ops.SetMaxNReg(direction=direction, count=count):
+            _meet(pair, pos)
+            takes = direction is MaxNRegDirection.INC
+            elected.append(
+                SkeletonOp(Move.TAKE if takes else Move.GIVE, pos, 0 if takes else -1, count)
+            )
+            _meet(pair, pos)
             return
         case ops.CommitGroup(kind=GroupKind.WGMMA):
             _meet(pair, pos)

@@ -78,6 +78,8 @@ class Steps:
                 return self._bar_arrive
             case ops.BarWarpSync():
                 return self._warp_sync
+            case ops.SetMaxNReg():
+                return self._setmaxnreg
             case ops.WgmmaFence():
                 return self.wgmma.fence
             case ops.WgmmaMmaAsync():
@@ -170,6 +172,9 @@ class Steps:
             return False
         join_lanes(self._x.layout, agent, step)
         return True
+
+    def _setmaxnreg(self, agent: Agent, step: Step) -> bool:
+        return self._x.joined(agent) and self._x.registers.execute(agent, step)
 
     def _bar_sync(self, agent: Agent, step: Step) -> bool:
         if agent.token is None:

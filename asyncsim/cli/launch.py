@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 STAMPED_OPS = 4096
 # A wait without a bound, or an access that faults: no guard can end these.
-NEVER_LAUNCHED = (Rule.NAMED_BARRIER_COUNT, Rule.NAMED_BARRIER_OVERRUN, Rule.OUT_OF_BOUNDS)
+NEVER_LAUNCHED = (
+    Rule.NAMED_BARRIER_COUNT,
+    Rule.NAMED_BARRIER_OVERRUN,
+    Rule.OUT_OF_BOUNDS,
+    Rule.REGISTER_POOL,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

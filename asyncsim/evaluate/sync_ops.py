@@ -43,6 +43,8 @@ def sync_step(op: SyncOp, warp: int, cta: Cta) -> Step:
     match op:
         case ops.FenceMbarrierInit() | ops.FenceProxyAsync() | ops.BarWarpSync():
             return lambda v: None  # one lane after the other: lanes and proxies agree already
+        case ops.SetMaxNReg():
+            return lambda v: None  # an evaluation has registers for everybody
         case ops.BarSync(barrier=barrier, threads=threads):
             return _bar(op, barrier, threads or cta.schedule.threads, warp, cta, wait=True)
         case ops.BarArrive(barrier=barrier, threads=threads):

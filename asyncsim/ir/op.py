@@ -19,7 +19,7 @@ class Scope(Enum):
     """Who executes an op.
 
     ALL_LANES: each of the 32 lanes on its own. ELECTED: one lane of the warp. WARP: the warp as
-    one (bar.sync, bar.warp.sync). WARPGROUP: four warps as one (wgmma).
+    one (bar.sync, bar.warp.sync). WARPGROUP: four warps as one (wgmma, setmaxnreg).
     """
 
     ALL_LANES = "all"
@@ -34,6 +34,11 @@ class GroupKind(Enum):
     CP_ASYNC = "cp_async"
     BULK = "bulk"
     WGMMA = "wgmma"
+
+
+class MaxNRegDirection(Enum):
+    INC = "inc"
+    DEC = "dec"
 
 
 class FenceSpace(Enum):
@@ -249,6 +254,18 @@ class BarWarpSync(OpBase):
     pass
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetMaxNReg(OpBase):
+    """setmaxnreg: from here on each thread of the warpgroup may use ``count`` registers.
+
+    ``dec`` gives the rest back to the CTA's pool; ``inc`` blocks until the pool has what it takes.
+    Registers that are new hold nothing defined; those of fragments in use are kept.
+    """
+
+    direction: MaxNRegDirection
+    count: int
+
+
 # -- clusters ------------------------------------------------------------------------------------
 
 
@@ -345,7 +362,7 @@ MbarrierOp = (
     | MbarrierWait
 )
 CopyOp = CpAsync | TmaLoad | TmaStore | CommitGroup | WaitGroup
-SyncOp = FenceMbarrierInit | FenceProxyAsync | BarSync | BarArrive | BarWarpSync
+SyncOp = FenceMbarrierInit | FenceProxyAsync | BarSync | BarArrive | BarWarpSync | SetMaxNReg
 ClusterOp = BarrierClusterArrive | BarrierClusterWait | StAsync
 TensorOp = WgmmaFence | WgmmaMmaAsync
 MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute

@@ -126,6 +126,8 @@ def _sync(op: SyncOp, s: Schedule) -> str:
             return f"bar.arrive {barrier}, {threads or s.threads}"
         case ops.BarWarpSync():
             return "bar.warp.sync"
+        case ops.SetMaxNReg(direction=direction, count=count):
+            return f"setmaxnreg.{direction.value}.sync.aligned.u32 {count}"
         case _ as unreachable:
             assert_never(unreachable)
 

@@ -19,6 +19,7 @@ class Schedule:
 
     ``cluster``: CTAs of a cluster per dimension; they divide the grid.
     smem_bytes: dynamic shared memory of a CTA, barriers included. ctas_per_sm: launch bound.
+    maxnreg: registers of a thread at launch; 0 leaves them to the compiler.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Schedule:
     smem_bytes: int = 0
     ctas_per_sm: int = 1
     cluster: tuple[int, int, int] = (1, 1, 1)
+    maxnreg: int = 0
     _by_name: dict[str, Decl] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:

@@ -40,6 +40,7 @@ def _header(s: Schedule) -> Iterator[str]:
     yield (
         f"  grid {x} x {y} x {z}, block of {s.threads} threads, launch bound of "
         f"{_count(s.ctas_per_sm, 'CTA')} per SM"
+        + (f", {s.maxnreg} registers a thread" if s.maxnreg else "")
     )
     if s.cluster_ctas > 1:
         yield f"  clusters of {' x '.join(map(str, s.cluster))} CTAs"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 _FROM_SM_90 = {
     "tma": "TMA",
     "mbarrier": "mbarrier.try_wait",
+    "setmaxnreg": "setmaxnreg",
     "barrier.cluster": "clusters",
     "barrier.cluster_release": "clusters",
     "fence.proxy_async_smem": "async proxy",

@@ -21,6 +21,7 @@ __all__ = [
     "Launch",
     "Machine",
     "Mbarrier",
+    "SetMaxNReg",
     "Smem",
     "Tma",
     "Wgmma",
@@ -128,6 +129,15 @@ class Barrier:
     elect_cycles: Cycles
     cluster_cycles: CyclesIfAny  # relaxed arrive + wait
     cluster_release_cycles: CyclesIfAny  # with release/acquire
+
+
+@dataclass(frozen=True, slots=True)
+class SetMaxNReg:
+    """setmaxnreg of one warpgroup."""
+
+    dec_cycles: Cycles
+    inc_cycles: Cycles  # with the registers free
+    handoff_cycles: Cycles  # from before a dec to the last warp of an inc that waits for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,6 +299,7 @@ class Machine:
     tma: Tma | None
     mbarrier: Mbarrier | None
     barrier: Barrier
+    setmaxnreg: SetMaxNReg | None
     fence: Fence
     cp_async: CpAsync
     wgmma: Wgmma | None

@@ -25,4 +25,21 @@ k.tensor_map("odd_map", odd, box=(8, 4))
         example='k.smem_tile("large", (128, 128), "f32", stages=4)\n',
         fix="Fewer stages or smaller tiles; a CTA may have 232,448 bytes.",
     ),
+    Rule.REGISTER_POOL: RuleNote(
+        alone=True,
+        example="""\
+k = ScheduleBuilder("example")
+k.launch_bounds(1, maxnreg=128)
+with k.specialize():
+    with k.role("producer", warps=4):
+        k.setmaxnreg.dec(40)         # gives 88 a thread
+        k.bar.sync()
+    with k.role("consumer", warps=4):
+        k.setmaxnreg.inc(240)        # takes 112
+        k.bar.sync()
+""",
+        fix="All warps of a CTA together have threads x `maxnreg` registers, and only a dec gives "
+        "any back: 40 and 216. The four warps of a warpgroup execute one setmaxnreg, and "
+        "synchronise before the next.",
+    ),
 }

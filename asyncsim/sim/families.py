@@ -10,7 +10,7 @@ from typing import assert_never
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, MbarrierOp, Scope
 from asyncsim.ir.pending import PendingOp, refused
-from asyncsim.sim import do_compute, do_copy, do_sync, do_tensor
+from asyncsim.sim import do_compute, do_copy, do_registers, do_sync, do_tensor
 from asyncsim.sim.steps import Bound, Maker, Run, Step
 
 GROUPS: dict[GroupKind, tuple[Run, Run, str]] = {
@@ -44,6 +44,7 @@ def make(b: Bound) -> Maker:
             | ops.BarSync()
             | ops.BarArrive()
             | ops.BarWarpSync()
+            | ops.SetMaxNReg()
         ):
             return _sync(b, op)
         case ops.WgmmaFence() | ops.WgmmaMmaAsync():
@@ -128,6 +129,8 @@ def _sync(b: Bound, op: ops.SyncOp) -> Maker:
             step = b.step(do_sync.fence, numbers.ticks("barrier.syncwarp"))
             step.light = True
             return b.constant(step)
+        case ops.SetMaxNReg():
+            return do_registers.setmaxnreg_maker(b, op)
         case ops.BarSync(barrier=barrier, threads=threads):
             threads = threads or b.model.schedule.threads
             per_warp = numbers.ticks("barrier.sync_per_warp")

@@ -14,6 +14,7 @@ from asyncsim.machine import Curve, Machine
 from asyncsim.sim import do_sync
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.do_compute import PIPES, partition_counts
+from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.engine import Clock
 from asyncsim.sim.memory import Box, Latency, Line, Memory
 from asyncsim.sim.numbers import Numbers
@@ -220,6 +221,7 @@ class Cta:
             for s in range(stages)
         ]
         self._named: dict[int, TimedNamedBarrier] = {}
+        self.registers = TimedPool(model.schedule.warps, model.schedule.maxnreg)
         self.touched: set[Box] = set()
         self.paces: dict[int, Pace] = {}
         self._shares: dict[int, Share] = {}
@@ -296,6 +298,10 @@ class Cta:
 
 
 def uses_warpgroup(schedule: Schedule, c: WarpClass) -> bool:
+    """Whether its warps issue wgmma together."""
     role = schedule.role_of(c.first)
     body = role.body if role else schedule.body
-    return any(isinstance(s, OpBase) and s.scope is Scope.WARPGROUP for s in statements(body))
+    return any(
+        isinstance(s, OpBase) and s.scope is Scope.WARPGROUP and not isinstance(s, ops.SetMaxNReg)
+        for s in statements(body)
+    )

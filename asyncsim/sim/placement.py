@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Fragment
 from asyncsim.ir.schedule import Schedule
 from asyncsim.machine import Machine
@@ -67,9 +68,7 @@ def _ctas_per_sm(schedule: Schedule, machine: Machine) -> tuple[int, str]:
     gpu = machine.gpu
     granule = gpu.smem_granule_bytes
     smem = -(-(schedule.smem_bytes + gpu.smem_reserved_per_cta_bytes) // granule) * granule
-    estimate = BASE_REGISTERS + sum(f.registers for f in schedule.of_kind(Fragment))
-    declared = gpu.registers_per_sm // (schedule.threads * schedule.ctas_per_sm)
-    per_thread = max(1, min(estimate, declared, gpu.registers_per_thread))
+    per_thread = _registers(schedule, machine)
     per_warp = -(-32 * per_thread // gpu.register_granule) * gpu.register_granule
     limits = {
         "shared memory": gpu.smem_per_sm_bytes // smem,
@@ -80,6 +79,17 @@ def _ctas_per_sm(schedule: Schedule, machine: Machine) -> tuple[int, str]:
     }
     name = min(limits, key=lambda n: limits[n])
     return max(1, limits[name]), name
+
+
+def _registers(schedule: Schedule, machine: Machine) -> int:
+    """Registers of a thread at launch; setmaxnreg starts from the declared count."""
+    if any(isinstance(op, ops.SetMaxNReg) for op in schedule.ops()):
+        return schedule.maxnreg
+    gpu = machine.gpu
+    estimate = BASE_REGISTERS + sum(f.registers for f in schedule.of_kind(Fragment))
+    declared = gpu.registers_per_sm // (schedule.threads * schedule.ctas_per_sm)
+    declared = min(declared, schedule.maxnreg or declared)
+    return max(1, min(estimate, declared, gpu.registers_per_thread))
 
 
 def _gpcs(machine: Machine, active: int) -> tuple[int, ...]:

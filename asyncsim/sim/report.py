@@ -97,6 +97,8 @@ def describe(op: Op) -> str:
             return f"{name} {n}"
         case ops.CommitGroup(kind=GroupKind.CP_ASYNC):
             return "cp.async issue"
+        case ops.SetMaxNReg(direction=direction, count=n):
+            return f"setmaxnreg.{direction.value} {n}"
         case ops.BarSync(barrier=n):
             return f"bar.sync {n}"
         case ops.TmaLoad(tensor_map=name) | ops.TmaStore(tensor_map=name):

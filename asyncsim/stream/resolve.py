@@ -118,6 +118,8 @@ class Resolver:
                 return constant(Dyn(op))
             case ops.WaitGroup(n=n):
                 return constant(Dyn(op, value=n))
+            case ops.SetMaxNReg(count=count):
+                return constant(Dyn(op, value=count))
             case ops.BarSync(threads=threads) | ops.BarArrive(threads=threads):
                 return constant(Dyn(op, value=threads or self._schedule.threads))
             case ops.WgmmaMmaAsync():

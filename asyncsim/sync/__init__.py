@@ -8,11 +8,13 @@ from asyncsim.sync.collective import WarpgroupCollective
 from asyncsim.sync.groups import GroupQueue
 from asyncsim.sync.mbarrier import MbarrierState, SyncFault
 from asyncsim.sync.named_barrier import NamedBarrierState
+from asyncsim.sync.registers import RegisterPool
 
 __all__ = [
     "GroupQueue",
     "MbarrierState",
     "NamedBarrierState",
+    "RegisterPool",
     "SyncFault",
     "WarpgroupCollective",
 ]

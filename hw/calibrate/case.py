@@ -3,7 +3,7 @@
 Imports numpy only.  See docs/machine.md.
 """
 
-__all__ = ["Case", "Context", "Samples", "first", "per_step", "split"]
+__all__ = ["Case", "Context", "Reduce", "Samples", "first", "per_step", "split"]
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .case import Case, Context, Samples, Words, first, per_step
+from .case import Case, Context, Reduce, Samples, Words, first, per_step
 from .sources import Variant
 
 # name -> (OP of issue.cu, block, two run lengths)
@@ -49,6 +49,7 @@ PIPES = {"ffma": 0, "lop3": 1, "ex2": 2, "cvt": 3, "shfl": 4, "lds": 5, "fmnmx":
 def sync_cases() -> Iterator[Case]:
     yield from _issue()
     yield from _barriers()
+    yield from _setmaxnreg()
     yield from _pipes()
     yield from _launch()
 
@@ -117,6 +118,38 @@ def _barriers() -> Iterator[Case]:
             block=32 * warps,
             args=(0, 0, 256, 0),
             repeat=20,
+        )
+
+
+def _registers(last: bool) -> Reduce:
+    """Warps 0..7 ask, 8..11 give. ``last``: the slowest warp of each CTA alone."""
+
+    def reduce(words: Words, context: Context) -> Samples:
+        rows = words[: 16 * 132].reshape(132, 16).astype(np.float64)
+        asked = rows[:, :8].max(axis=1) if last else rows[:, :8].ravel()
+        return {"inc": asked, "dec": rows[:, 8:12].ravel()}
+
+    return reduce
+
+
+def _after_exit(words: Words, context: Context) -> Samples:
+    return {"inc": words[: 16 * 132].reshape(132, 16)[:, :4].astype(np.float64).ravel()}
+
+
+def _setmaxnreg() -> Iterator[Case]:
+    reduces = {"free": _registers(last=False), "waits": _registers(last=True), "exit": _after_exit}
+    for mode, (pool, reduce) in enumerate(reduces.items()):
+        yield Case(
+            "setmaxnreg",
+            {"pool": pool},
+            Variant("setmaxnreg.cu", (("MODE", mode),)),
+            "registers",
+            reduce,
+            grid=132,
+            block=384,
+            args=(20_000, 200_000, 0, 0),
+            words=16 * 132,
+            repeat=5,
         )
 
 

@@ -44,7 +44,11 @@ def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -
     parameters = _parameters(schedule, variant)
     name = "asyncsim_" + re.sub(r"\W", "_", schedule.name)
     _kernel_body(c, parameters)
-    bound = f"__launch_bounds__({schedule.threads}, {schedule.ctas_per_sm})"
+    bound = (  # CUDA takes one of the two
+        f"__maxnreg__({schedule.maxnreg})"
+        if schedule.maxnreg
+        else f"__launch_bounds__({schedule.threads}, {schedule.ctas_per_sm})"
+    )
     head = ",\n    ".join(_parameter_text(schedule, p) for p in parameters)
     kernel = [
         f'extern "C" __global__ void {bound} {name}(\n    {head}) {{',

@@ -59,7 +59,7 @@ def _nested(c: Context, body: tuple[Stmt, ...]) -> None:
 
 def _elect(c: Context, s: Elect, *, last_of_role: bool) -> None:
     """One lane runs the body, unless it has given up before. At the end of a role the elected lane
-    also leaves the kernel here, so that the others need not stay parked."""
+    also leaves the kernel here, so that the others need not stay parked; so do its other warps."""
     first = next((o for o in statements(s.body) if isinstance(o, OpBase)), None)
     label = f"abandoned_{first.id if first is not None else len(c.lines)}"
     c.put("if (warp_in_role == 0 && elect_one()) {" if s.of_role else "if (elect_one()) {")
@@ -76,6 +76,11 @@ def _elect(c: Context, s: Elect, *, last_of_role: bool) -> None:
     if last_of_role:
         c.depth += 1
         leave(c, elected=True)
+        if s.of_role:
+            c.depth -= 1
+            c.put("} else if (warp_in_role != 0) {")
+            c.depth += 1
+            leave(c)
         c.depth -= 1
     c.put("}")
 
@@ -101,17 +106,19 @@ def _specialize(c: Context, roles: tuple[Role, ...]) -> None:
         first = f" - {role.first_warp}" if role.first_warp else ""
         c.put(f"const int warp_in_role = warp{first};")
         c.put("const int thread_in_role = warp_in_role * 32 + lane;")
-        render_scope(c, role.body, leaves=c.roles_leave)
+        render_scope(c, role.body, leaves=c.roles_leave, in_role=True)
         c.depth -= 1
     c.put("}")
     c.waits = c.common_waits + sum(_waits(role.body) for role in roles)
 
 
-def render_scope(c: Context, body: tuple[Stmt, ...], *, leaves: bool) -> None:
+def render_scope(
+    c: Context, body: tuple[Stmt, ...], *, leaves: bool, in_role: bool = False
+) -> None:
     """The vars and fragments of a body, its statements, then leaving if it ends a warp's work."""
     declare(c, body)
     last = body[-1] if body else None
-    if isinstance(last, Elect) and not last.of_role:
+    if isinstance(last, Elect) and (in_role or not last.of_role):
         render_body(c, body[:-1])
         _elect(c, last, last_of_role=leaves)
         return

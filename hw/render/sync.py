@@ -1,4 +1,4 @@
-"""CUDA text of fences and hardware barriers."""
+"""CUDA text of fences, hardware barriers and setmaxnreg."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ def render_sync(c: Context, op: SyncOp) -> None:
             c.put(_asm(f"bar.arrive {barrier}, {threads}"))
         case ops.BarWarpSync():
             c.put("__syncwarp();")
+        case ops.SetMaxNReg(direction=direction, count=count):
+            c.put(_asm(f"setmaxnreg.{direction.value}.sync.aligned.u32 {count}"))
         case _ as unreachable:
             assert_never(unreachable)
 

@@ -143,9 +143,13 @@ def test_d3b_with_an_odd_count_is_refused_by_the_same_rule() -> None:
     assert caught.value.rule is Rule.TX_BYTES_MISMATCH
 
 
-def test_d5_ring_of_two_consumer_warpgroups() -> None:
-    """One producer, two consumer warpgroups that share B and split A."""
+@pytest.mark.parametrize("trade", [False, True])
+def test_d5_ring_of_two_consumer_warpgroups(trade: bool) -> None:
+    """One producer, two consumer warpgroups that share B and split A; with and without
+    setmaxnreg."""
     k = ScheduleBuilder("d5")
+    if trade:
+        k.launch_bounds(1, maxnreg=168)
     stages, steps = 3, 7
     a = k.global_tensor("a", (128, 64 * steps), "bf16")
     b = k.global_tensor("b", (64, 64 * steps), "bf16")
@@ -164,6 +168,8 @@ def test_d5_ring_of_two_consumer_warpgroups() -> None:
     with k.specialize():
         for g in range(2):
             with k.role(f"consumer{g}", warps=4):
+                if trade:
+                    k.setmaxnreg.inc(240)
                 state = k.pipeline_state(stages)
                 with k.loop(steps) as i:
                     k.mbarrier.wait(full[state.stage], state.phase)
@@ -181,14 +187,17 @@ def test_d5_ring_of_two_consumer_warpgroups() -> None:
                         k.mbarrier.arrive(empty[state.stage])
                     state.advance()
                 k.mem.store_accumulator(c, (64 * g, 0), acc)
-        with k.role("producer", warps=4), k.elect_thread():
-            state = k.pipeline_state(stages, producer=True)
-            with k.loop(steps) as i:
-                k.mbarrier.wait(empty[state.stage], state.phase)
-                k.mbarrier.arrive_expect_tx(full[state.stage], 2 * 64 * 192)
-                k.tma.load(a_tile[state.stage], a_map, (0, i * 64), full[state.stage])
-                k.tma.load(b_tile[state.stage], b_map, (0, i * 64), full[state.stage])
-                state.advance()
+        with k.role("producer", warps=4):
+            if trade:
+                k.setmaxnreg.dec(24)
+            with k.elect_thread():
+                state = k.pipeline_state(stages, producer=True)
+                with k.loop(steps) as i:
+                    k.mbarrier.wait(empty[state.stage], state.phase)
+                    k.mbarrier.arrive_expect_tx(full[state.stage], 2 * 64 * 192)
+                    k.tma.load(a_tile[state.stage], a_map, (0, i * 64), full[state.stage])
+                    k.tma.load(b_tile[state.stage], b_map, (0, i * 64), full[state.stage])
+                    state.advance()
     result = check(k.finish())
     assert (result.verdict, result.findings, result.certified) == (Verdict.CLEAN, (), True)
 

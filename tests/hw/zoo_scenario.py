@@ -52,12 +52,15 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
     wide, four = k.fragment("wide", registers=4), k.fragment("four", registers=4)
     k.grid(ctas)
     k.block(2 + 2)
+    k.launch_bounds(2, maxnreg=112)
     first = k.block_idx * rows
 
     with k.elect_thread():
         k.mbarrier.init_all(full, turn)
         k.fence.mbarrier_init()
+    k.setmaxnreg.dec(88)
     k.bar.sync()
+    k.setmaxnreg.inc(112)
     with k.specialize():
         with k.role("mover", warps=2):
             row, column = k.thread_in_role, 4 * (k.lane % 8)

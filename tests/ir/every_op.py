@@ -41,13 +41,14 @@ def every_op() -> Schedule:
     acc = k.accumulator("acc", n=64)
     x = k.fragment("x", registers=4)
     k.grid(4, 2)
-    k.launch_bounds(2)
+    k.launch_bounds(2, maxnreg=128)
     with k.elect_thread():
         k.mbarrier.init_all(full, done)
         k.fence.mbarrier_init()
     k.bar.sync()
     with k.specialize():
         with k.role("math", warps=4):
+            k.setmaxnreg.inc(136)
             state = k.pipeline_state(2)
             with k.loop(steps, name="step", unroll=2) as step:
                 k.mbarrier.wait(full[state.stage], state.phase)

@@ -23,6 +23,7 @@ class Needs(Enum):
     ANY = ARCHS
     HOPPER_ON = HOPPER + BLACKWELL
     SM_90A = ("sm_90a",)
+    OWN_TARGET = ("sm_90a", "sm_100a", "sm_103a", "sm_120a")
 
 
 def needs(op: Op) -> Needs:
@@ -61,6 +62,8 @@ def needs(op: Op) -> Needs:
             return _GROUPS[kind]
         case ops.WgmmaFence() | ops.WgmmaMmaAsync():
             return Needs.SM_90A
+        case ops.SetMaxNReg():
+            return Needs.OWN_TARGET
         case _ as unreachable:
             assert_never(unreachable)
 

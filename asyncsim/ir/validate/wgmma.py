@@ -1,4 +1,4 @@
-"""wgmma: warpgroups, shapes and types, descriptors of its shared operands."""
+"""wgmma: shapes and types, descriptors of its shared operands; warpgroups."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from asyncsim.ir.decl import FragmentLayout, Swizzle
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule, statements
-from asyncsim.ir.stmt import Specialize
+from asyncsim.ir.stmt import Specialize, Stmt
 from asyncsim.rules import Rule
 
 _FLOAT8 = frozenset({DType.E4M3, DType.E5M2})
@@ -20,24 +20,33 @@ _OPERANDS = frozenset({DType.F16, DType.BF16, DType.TF32}) | _FLOAT8
 
 def _warpgroups(s: Schedule) -> Iterator[ScheduleError]:
     for role in s.roles():
-        used = [o for o in statements(role.body) if isinstance(o, OpBase)]
-        if any(o.scope is Scope.WARPGROUP for o in used) and (
-            role.first_warp % 4 or role.warps % 4
-        ):
+        op = _collective(role.body)
+        if op is not None and (role.first_warp % 4 or role.warps % 4):
             yield ScheduleError(
-                f"role {role.name!r} uses wgmma with {role.warps} warps from warp "
+                f"role {role.name!r} uses {_opcode(op)} with {role.warps} warps from warp "
                 f"{role.first_warp}",
                 loc=role.loc,
                 fix="a warpgroup is 4 warps and starts at a multiple of 4: put it first or pad",
             )
-    common = (x for x in s.body if not isinstance(x, Specialize))
-    for op in statements(tuple(common)):
-        if isinstance(op, OpBase) and op.scope is Scope.WARPGROUP and s.warps % 4:
-            yield ScheduleError(
-                f"wgmma by all {s.warps} warps of the block",
-                loc=op.loc,
-                fix="a warpgroup is 4 warps: give the block a multiple of 4",
-            )
+    op = _collective(tuple(x for x in s.body if not isinstance(x, Specialize)))
+    if op is not None and s.warps % 4:
+        yield ScheduleError(
+            f"{_opcode(op)} by all {s.warps} warps of the block",
+            loc=op.loc,
+            fix="a warpgroup is 4 warps: give the block a multiple of 4",
+        )
+
+
+def _collective(body: tuple[Stmt, ...]) -> OpBase | None:
+    """The first op of a body that four warps execute as one."""
+    collective = (
+        o for o in statements(body) if isinstance(o, OpBase) and o.scope is Scope.WARPGROUP
+    )
+    return next(collective, None)
+
+
+def _opcode(op: OpBase) -> str:
+    return "setmaxnreg" if isinstance(op, ops.SetMaxNReg) else "wgmma"
 
 
 def _shapes(s: Schedule) -> Iterator[ScheduleError]:

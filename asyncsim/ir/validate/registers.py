@@ -1,0 +1,49 @@
+"""setmaxnreg: its immediate, and the register count at launch that it starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.ir.schedule import Schedule
+from asyncsim.rules import Rule
+
+STEP = 8
+LEAST, MOST = 24, 256
+MAX_THREAD = 255  # a launch gives a thread at most so many
+SM_REGISTERS = 65_536
+
+
+def _at_launch(s: Schedule) -> Iterator[ScheduleError]:
+    uses = next((o for o in s.ops() if isinstance(o, ops.SetMaxNReg)), None)
+    most = min(MAX_THREAD, SM_REGISTERS // (s.threads * s.ctas_per_sm)) // STEP * STEP
+    if uses is not None and not s.maxnreg:
+        yield ScheduleError(
+            f"setmaxnreg.{uses.direction.value} {uses.count} has no effect: the launch gives no "
+            "register count",
+            fix=f"declare it: k.launch_bounds({s.ctas_per_sm}, maxnreg={most}) is the most for "
+            f"{s.threads} threads",
+            loc=uses.loc,
+            rule=Rule.REGISTER_POOL,
+        )
+    elif s.maxnreg and (s.maxnreg % STEP or not LEAST <= s.maxnreg <= most):
+        yield ScheduleError(
+            f"maxnreg = {s.maxnreg} for {s.threads} threads and {s.ctas_per_sm} CTAs per SM",
+            fix=f"use a multiple of {STEP} from {LEAST} to {most}: an SM has {SM_REGISTERS:,} "
+            "registers",
+        )
+
+
+def _immediates(s: Schedule) -> Iterator[ScheduleError]:
+    for op in s.ops():
+        if isinstance(op, ops.SetMaxNReg) and (op.count % STEP or not LEAST <= op.count <= MOST):
+            yield ScheduleError(
+                f"setmaxnreg.{op.direction.value} {op.count}",
+                fix=f"the count is a multiple of {STEP} from {LEAST} to {MOST}",
+                loc=op.loc,
+                rule=Rule.REGISTER_POOL,
+            )
+
+
+CHECKS = (_immediates, _at_launch)
