@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Mapping
 from itertools import groupby
 
 from asyncsim.cli.output import WIDTH, shorten, wrap
@@ -28,10 +29,18 @@ def verdict_line(result: CheckResult, *, strict: bool) -> str:
     return said
 
 
-def findings_text(result: CheckResult) -> str:
-    """All findings, errors first; for an undecided schedule, which condition is open."""
-    ordered = sorted(result.findings, key=lambda f: f.severity is Severity.WARNING)
-    parts = [finding_text(f) for f in ordered]
+def findings_text(result: CheckResult, below: Mapping[int, str] | None = None) -> str:
+    """All findings, errors first; for an undecided schedule, which condition is open.
+
+    ``below``: more text under a finding, by its index.
+    """
+    order = range(len(result.findings))
+    ordered = sorted(order, key=lambda i: result.findings[i].severity is Severity.WARNING)
+    more = below or {}
+    parts = [
+        "\n".join([finding_text(result.findings[i]), *([more[i]] if i in more else [])])
+        for i in ordered
+    ]
     if result.note:
         parts.append(wrap(result.note, first="open: "))
     return "\n\n".join(parts)

@@ -29,7 +29,7 @@ def report_json(
         "params": params,
         "machine": machine,
         "verdict": verdict.value,
-        "findings": [finding_json(f) for f in findings],
+        "findings": [_timed_json(f, prediction) for f in findings],
         **_prediction_json(prediction),
         "measured": measured,
         "error_pct": None if error_pct is None else round(error_pct, 3),
@@ -63,6 +63,18 @@ def _prediction_json(p: Prediction | None) -> dict[str, Any]:
             for s in p.stalls
         ],
     }
+
+
+def _timed_json(f: Finding, prediction: Prediction | None) -> dict[str, Any]:
+    """A finding, and whether it shows in the predicted run where that can be said."""
+    value = finding_json(f)
+    if prediction is not None:
+        from asyncsim.predict.manifest import showing
+
+        shown = showing(f, prediction)
+        if shown is not None:
+            value["timing"] = {"manifest": shown.manifest, "slack_cycles": shown.slack}
+    return value
 
 
 def finding_json(f: Finding) -> dict[str, Any]:

@@ -11,6 +11,14 @@ from asyncsim.machine import Machine
 from asyncsim.predict.result import CheckResult, Prediction
 
 
+def _showings(result: CheckResult, prediction: Prediction | None) -> dict[int, str]:
+    """Whether each finding shows under the predicted timing, where timing decides it."""
+    from asyncsim.predict.manifest import showing
+
+    shown = {i: showing(f, prediction) for i, f in enumerate(result.findings)}
+    return {i: wrap(str(s), first="  ", indent="      ") for i, s in shown.items() if s is not None}
+
+
 def emit_report(
     subject: Subject,
     machine: Machine,
@@ -33,6 +41,6 @@ def emit_report(
         emit(line)
     if prediction is not None and prediction.stalls:
         emit("\n" + stalls_text(prediction))
-    findings = findings_text(result)
+    findings = findings_text(result, _showings(result, prediction))
     if findings:
         emit("\n" + findings)

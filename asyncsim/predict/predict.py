@@ -53,7 +53,7 @@ def predict(
             certified=result.certified,
             exact=exact,
             l2=l2,
-            keep_trace=keep_trace,
+            keep_trace=keep_trace or bool(result.findings),  # when a finding shows is in the trace
         )
     except (Deadlock, SyncFault):
         return result, None

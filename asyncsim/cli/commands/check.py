@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import Namespace
 from pathlib import Path
 
+from asyncsim.cli.advice import advise
 from asyncsim.cli.exit_code import ExitCode
 from asyncsim.cli.findings_text import findings_text, verdict_line
 from asyncsim.cli.json_form import report_json
@@ -17,10 +18,10 @@ from asyncsim.cli.options import (
     parse_parameters,
 )
 from asyncsim.cli.output import emit, emit_json, note, wrap, write_whole
-from asyncsim.cli.subject import Subject, load_machine_for, load_subject
+from asyncsim.cli.subject import load_machine_for, load_subject
 from asyncsim.cli.verdict import EXIT_OF, prove
 from asyncsim.errors import UsageError
-from asyncsim.predict.result import CheckResult, Verdict
+from asyncsim.predict.result import Verdict
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -35,6 +36,14 @@ def add_arguments(parser: CommandParser) -> None:
         "--format",
         choices=FORMATS,
         help="text (default), json, sarif (2.1.0), or github: annotations of a workflow",
+    )
+    parser.add_argument(
+        "--repair", action="store_true", help="for each finding, single changes that are proven"
+    )
+    parser.add_argument(
+        "--lint",
+        action="store_true",
+        help="for a clean schedule, the waits, fences and barriers that can go",
     )
     parser.add_argument(
         "--over",
@@ -59,8 +68,15 @@ def run(args: Namespace) -> ExitCode:
     machine = load_machine_for(args.machine, subject.schedule) if args.machine else None
     result = prove(subject, quiet=form != "text")
     verdict = result.under(strict=args.strict)
+    advice = advise(args, subject, result, machine, quiet=form != "text")
     if form == "text":
-        _emit_text(subject, result, strict=args.strict)
+        emit(wrap(subject.title, indent="    "))
+        emit(verdict_line(result, strict=args.strict))
+        text = findings_text(result, advice.below)
+        if text:
+            emit("\n" + text)
+        if advice.lint:
+            emit("\n" + advice.lint)
         return EXIT_OF[verdict]
     if form == "github":
         from asyncsim.cli.annotations import annotations_text
@@ -73,7 +89,8 @@ def run(args: Namespace) -> ExitCode:
         emit_json(sarif_log(subject, result, verdict))
     else:
         name = machine.name if machine else None
-        emit_json(report_json(subject, machine=name, verdict=verdict, findings=result.findings))
+        report = report_json(subject, machine=name, verdict=verdict, findings=result.findings)
+        emit_json(advice.added_to(report))
     if result.note and form == "json":
         note(f"open: {result.note}")
     return EXIT_OF[verdict]
@@ -83,14 +100,6 @@ def _format(args: Namespace) -> str:
     if args.json and args.format not in (None, "json"):
         raise UsageError(f"--json and --format {args.format} exclude each other; drop one")
     return "json" if args.json else args.format or "text"
-
-
-def _emit_text(subject: Subject, result: CheckResult, *, strict: bool) -> None:
-    emit(wrap(subject.title, indent="    "))
-    emit(verdict_line(result, strict=strict))
-    findings = findings_text(result)
-    if findings:
-        emit("\n" + findings)
 
 
 def _run_over(args: Namespace, form: str) -> ExitCode:
