@@ -1,6 +1,8 @@
 """tma_ring: a producer warp fills a ring of stages by TMA, consumer warps fold the tiles.
 
 The smallest complete asynchronous pipeline: full and empty mbarriers, transaction bytes, phases.
+The producer loads tile i when tile i - ``distance`` has been released: with ``distance = stages``,
+the default, when its own stage has been.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from asyncsim import Rule, ScheduleBuilder, ScheduleError, Severity, Value
 from asyncsim.ir.op import MbarrierRef
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Twin, scenario
+from asyncsim.scenarios.distance import producer_ahead
 from asyncsim.scenarios.tile_hash import HASH_INIT, TILE_HASH
 
 TWINS = (
@@ -69,6 +72,7 @@ TWINS = (
 def tma_ring(
     *,
     stages: int = 4,
+    distance: int = 0,
     tiles: int = 64,
     tile_bytes: int = 16384,
     consumers: int = 4,
@@ -77,8 +81,7 @@ def tma_ring(
     twin: str = "",
 ) -> Schedule:
     columns, rows, boxes = tile_shape(tile_bytes)
-    if stages < 1:
-        raise ScheduleError(f"stages = {stages}", fix="a ring has at least 1 stage")
+    ahead = producer_ahead(stages, distance)
     if tiles < 0:
         raise ScheduleError(f"tiles = {tiles}", fix="give 0 or more")
     if consumers < 1:
@@ -128,9 +131,13 @@ def tma_ring(
                 state.advance()
             k.mem.st_global(result.box((k.block_idx, k.thread_in_role), (1, 1)), hash_.all)
         with k.role("producer", warps=1), k.elect():
-            state = k.pipeline_state(stages, producer=twin != "producer_phase")
+            fresh = twin != "producer_phase"
+            state = freed = k.pipeline_state(stages, producer=fresh)
+            if ahead < stages:  # the release of tile i - ahead is one of another stage
+                start = stages - ahead
+                freed = k.pipeline_state(stages, producer=fresh, start=start, name="freed")
             with k.loop(n) as i:
-                k.mbarrier.wait(empty[state.stage], state.phase)
+                k.mbarrier.wait(empty[freed.stage], freed.phase)
                 announced = tile_bytes - 16 if twin == "expect_short" else tile_bytes
                 k.mbarrier.arrive_expect_tx(full[state.stage], announced)
                 shift = rows * boxes if twin == "wrong_tile" else 0
@@ -141,6 +148,8 @@ def tma_ring(
                         (tile_row(i) + b * rows + shift, 0),
                         full[state.stage],
                     )
+                if freed is not state:
+                    freed.advance()
                 state.advance()
     return k.finish()
 
