@@ -10,6 +10,7 @@ import pytest
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.check import check
 from asyncsim.evaluate import Landing, Order, evaluate, make_inputs
+from asyncsim.ir.op import TmaLoad
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
 from asyncsim.scenarios.tma_copy import tma_copy
@@ -86,14 +87,14 @@ def test_d12_the_box_that_the_others_vary_is_clean() -> None:
         (
             {"align": 64, "before": 16},
             Rule.ALIGNMENT,
-            "TmaLoad: the start in 'place' is never a multiple of 128 bytes",
-            "the instruction needs it: move the start, or lay the data out so",
+            "TmaLoad: the stages of 'place' are aligned to 64 bytes, the instruction needs 128",
+            "leave align out, or give a multiple of 128",
         ),
         (
             {"box": (1, 4), "align": 16, "stages": 4, "stage": 1},
             Rule.ALIGNMENT,
-            "TmaLoad: the start in 'place' is never a multiple of 128 bytes",
-            "the instruction needs it: move the start, or lay the data out so",
+            "TmaLoad: the stages of 'place' are aligned to 16 bytes, the instruction needs 128",
+            "leave align out, or give a multiple of 128",
         ),
         (
             {"box": (1, 4), "tile": (4, 4), "row": lambda k: 1},
@@ -118,6 +119,8 @@ def test_d12_a_start_that_depends_on_the_block_is_a_finding() -> None:
     assert finding.rule is Rule.ALIGNMENT
     assert finding.message == "TmaLoad: the start in 'place' is 16 bytes, no multiple of 128"
     assert finding.repair == "the instruction needs it: move the start, or lay the data out so"
+    (load,) = [op for op in schedule.ops() if isinstance(op, TmaLoad)]
+    assert [p.loc for p in finding.where] == [load.loc]
 
 
 @pytest.mark.parametrize("k", [72, 100, 4096 + 4])
@@ -150,13 +153,12 @@ def test_d13_remainder_tiles_of_a_gemm(m: int, n: int, k: int, consumers: int) -
         assert np.array_equal(evaluate(schedule, inputs, order=order)["c"], want)
 
 
-@pytest.mark.parametrize(("m", "n", "k"), [(127, 128, 64), (128, 129, 64), (127, 129, 56)])
-def test_d13_the_barrier_gets_the_bytes_of_the_whole_box(m: int, n: int, k: int) -> None:
-    twin = ws_gemm.build({"m": m, "n": n, "k": k}, "expect_inside")
+@pytest.mark.parametrize(("m", "n", "inside"), [(127, 128, 255), (128, 100, 228), (1, 1, 2)])
+def test_d13_the_barrier_gets_the_bytes_of_the_whole_box(m: int, n: int, inside: int) -> None:
+    twin = ws_gemm.build({"m": m, "n": n, "k": 56}, "expect_inside")
     (finding,) = check(twin).findings
     assert finding.rule is Rule.TX_BYTES_MISMATCH
-    inside = 2 * 64 * (min(m, 128) + min(n, 128) if n < 129 else min(m, 128) + 1)
-    assert f"expects {inside} bytes and gets 32768" in finding.message
+    assert finding.message.startswith(f"full[0] expects {128 * inside} bytes and gets 32768: ")
 
 
 @pytest.mark.parametrize(("m", "n"), [(1, 4), (15, 36), (17, 32), (50, 100)])
