@@ -10,6 +10,7 @@ from __future__ import annotations
 from asyncsim import Rule, ScheduleBuilder, ScheduleError, Severity, Value
 from asyncsim.ir.op import MbarrierRef
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.validate import MAX_SMEM_BYTES
 from asyncsim.scenario import Twin, scenario
 from asyncsim.scenarios.distance import producer_ahead
 from asyncsim.scenarios.tile_hash import HASH_INIT, TILE_HASH
@@ -183,6 +184,10 @@ def tile_shape(tile_bytes: int) -> tuple[int, int, int]:
                 f"tile_bytes = {tile_bytes}", fix="above 1024 give a multiple of 128"
             )
         return tile_bytes // 4, 1, 1
+    if tile_bytes > MAX_SMEM_BYTES:
+        raise ScheduleError(
+            f"tile_bytes = {tile_bytes}", fix=f"a CTA has {MAX_SMEM_BYTES} bytes of shared memory"
+        )
     rows = tile_bytes // 128
     boxes = -(-rows // 256)
     while rows % boxes:

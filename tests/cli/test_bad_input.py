@@ -69,6 +69,20 @@ TWINS = ", ".join(t.name for t in find_scenario("ws_gemm").twins)
             "unknown option --trce; did you mean '--trace'? a parameter takes a value: --trce 4",
         ),
         (
+            "check tma_ring --stages",
+            "--stages has no value; a parameter takes one: --stages 4",
+        ),
+        (
+            "check tma_ring --stages --json",
+            "--stages has no value; a parameter takes one: --stages 4",
+        ),
+        ("explain --stages 4", "unknown option --stages; see `asyncsim explain --help`"),
+        (
+            "doctor --requires-gpu",
+            "unknown option --requires-gpu; did you mean '--require-gpu'? "
+            "see `asyncsim doctor --help`",
+        ),
+        (
             "predict",
             "the following arguments are required: SCENARIO; see `asyncsim predict --help`",
         ),
@@ -98,6 +112,10 @@ def test_usage(cli, argv: str, text: str) -> None:  # type: ignore[no-untyped-de
             "tile_bytes = 100; a bulk copy moves a multiple of 16 bytes, at least 16",
         ),
         ("tma_ring --tiles -1", "tiles = -1; give 0 or more"),
+        (
+            "tma_ring --tile-bytes 160000000000000000",
+            "tile_bytes = 160000000000000000; a CTA has 232448 bytes of shared memory",
+        ),
         ("tma_ring --ctas 0", "ctas = 0; a grid has at least 1 CTA"),
         ("tma_ring --consumers 40", "41 warps are 1312 threads; a block has 1 to 32 warps"),
         ("ws_gemm --m 0", "m = 0; give at least 1"),
