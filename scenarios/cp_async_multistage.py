@@ -1,8 +1,10 @@
 """cp_async_multistage: the Ampere pipeline. Every thread copies and every thread computes.
 
-Round t waits for tile t with ``wait_group(stages - 2)``, crosses a block barrier, refills the stage
-that round t-1 has finished with, commits (also when there was nothing to copy, so that N keeps
-its meaning), then computes on tile t.
+Round t waits for tile t with ``wait_group(distance - 1)``, crosses a block barrier, copies tile
+t + distance, commits (also when there was nothing to copy, so that N keeps its meaning), then
+computes on tile t. With ``distance = stages - 1``, the default, the copy refills the stage that
+round t-1 has finished with. With ``distance = stages`` it refills the stage of tile t itself: it
+comes after the computing and a second block barrier.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from asyncsim import Rule, ScheduleBuilder, ScheduleError, Value
 from asyncsim.build.value import Index
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Twin, scenario
+from asyncsim.scenarios.distance import copies_ahead
 from asyncsim.scenarios.tile_hash import HASH_INIT, TILE_HASH
 
 TWINS = (
@@ -22,7 +25,7 @@ TWINS = (
     Twin(
         name="wait_too_loose",
         rule=Rule.WAIT_GROUP_TOO_LOOSE,
-        summary="wait_group(stages - 1) leaves the tile that is read pending",
+        summary="wait_group(distance) leaves the tile that is read pending",
     ),
     Twin(
         name="no_barrier",
@@ -39,7 +42,7 @@ TWINS = (
     Twin(
         name="refill_same_stage",
         rule=Rule.WRITE_BEFORE_RELEASE,
-        summary="refills the stage just read, without a second block barrier",
+        summary="distance = stages refills the stage just read, without a second block barrier",
     ),
 )
 
@@ -52,6 +55,7 @@ TWINS = (
 def cp_async_multistage(
     *,
     stages: int = 4,
+    distance: int = 0,
     tiles: int = 64,
     tile_bytes: int = 8192,
     ffma: int = 64,
@@ -59,10 +63,8 @@ def cp_async_multistage(
     twin: str = "",
 ) -> Schedule:
     warps, threads, columns = 4, 128, 32
-    if stages < 2:
-        raise ScheduleError(
-            f"stages = {stages}", fix="wait_group(stages - 2) needs at least 2 stages"
-        )
+    no_second_barrier = twin == "refill_same_stage"
+    ahead = copies_ahead(stages, stages if no_second_barrier else distance)
     if tiles < 0:
         raise ScheduleError(f"tiles = {tiles}", fix="give 0 or more")
     if ffma < 0:
@@ -78,14 +80,12 @@ def cp_async_multistage(
 
     k = ScheduleBuilder("cp_async_multistage", archs=("sm_80", "sm_90a", "sm_100a"))
     n = k.arg("tiles", tiles)
-    source = k.global_tensor("source", (max(1, ctas * tiles) * rows, columns), "f32")
+    source = k.global_tensor("source", (max(1, ctas * tiles * rows), columns), "f32")
     result = k.global_tensor("result", (ctas, threads), "u32", output=True)
     ring = k.smem_tile("ring", (rows, columns), "f32", stages=stages)
     hash_, unit = k.fragment("hash", registers=1, dtype="u32"), k.fragment("unit", registers=2)
     k.grid(ctas)
     k.block(warps)
-    same_stage = twin == "refill_same_stage"
-    distance = stages if same_stage else stages - 1
 
     def first_row(i: Index) -> Value:
         return (k.block_idx * n + i) * rows
@@ -93,40 +93,35 @@ def cp_async_multistage(
     def copy(stage: Index, i: Index) -> None:
         k.cp_async.copy_tile(ring[stage], source, (first_row(i), 0), threads=threads)
 
-    k.mem.compute(HASH_INIT, hash_.all, unit.all, n)
-    for s in range(distance):
-        if twin == "prologue_overrun":
-            copy(s, s)
-        else:
-            with k.when(s < n):
-                copy(s, s)
-                if twin == "commit_if_copied":
-                    k.cp_async.commit_group()
+    def copy_and_commit(stage: Index, i: Index) -> None:
+        with k.when(i < n):
+            copy(stage, i)
+            if twin == "commit_if_copied":
+                k.cp_async.commit_group()
         if twin != "commit_if_copied":
             k.cp_async.commit_group()
 
-    read, write = k.var("read_stage", 0), k.var("write_stage", distance % stages)
+    k.mem.compute(HASH_INIT, hash_.all, unit.all, n)
+    for s in range(ahead):
+        if twin == "prologue_overrun":
+            copy(s, s)
+            k.cp_async.commit_group()
+        else:
+            copy_and_commit(s, s)
+
+    read, write = k.var("read_stage", 0), k.var("write_stage", ahead % stages)
     with k.loop(n, name="t") as t:
-        loose = twin == "wait_too_loose" or same_stage
-        k.cp_async.wait_group(stages - 1 if loose else stages - 2)
+        k.cp_async.wait_group(ahead if twin == "wait_too_loose" else ahead - 1)
         if twin != "no_barrier":
             k.bar.sync()
-        ahead = t + distance
-
-        def refill() -> None:
-            with k.when(ahead < n):
-                copy(write, ahead)
-                if twin == "commit_if_copied":
-                    k.cp_async.commit_group()
-            if twin != "commit_if_copied":
-                k.cp_async.commit_group()
-
-        if not same_stage:
-            refill()
+        if ahead < stages:
+            copy_and_commit(write, t + ahead)
         meant = source.box((first_row(t), 0), (rows, columns))
         k.mem.compute(TILE_HASH, hash_.all, unit.all, ring[read].expecting(meant), ffma)
-        if same_stage:
-            refill()
+        if ahead == stages:
+            if not no_second_barrier:
+                k.bar.sync()
+            copy_and_commit(write, t + ahead)
         for var in (read, write):
             var.set(var + 1)
             with k.when(var == stages):

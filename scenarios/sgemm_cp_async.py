@@ -2,7 +2,8 @@
 
 A (M, K) and B (K, N) are row-major. A block of 256 threads makes 128x128 results; a stage holds a
 128x8 tile of A and an 8x128 tile of B, of which every thread copies 16 bytes each. The pipeline is
-that of cp_async_multistage: wait for all but the newest groups, block barrier, refill, compute.
+that of cp_async_multistage: wait for all but the newest groups, block barrier, refill, compute;
+with ``distance = stages`` the refill comes last, after a second block barrier.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from asyncsim.build.value import Index, maximum
 from asyncsim.ir.decl import Fill
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Twin, scenario
+from asyncsim.scenarios.distance import copies_ahead
 from asyncsim.scenarios.sgemm_step import (
     BLOCK,
     CLEAR,
@@ -35,7 +37,7 @@ TWINS = (
     Twin(
         name="wait_too_loose",
         rule=Rule.WAIT_GROUP_TOO_LOOSE,
-        summary="wait_group(stages - 1) leaves the tiles that are read pending",
+        summary="wait_group(distance) leaves the tiles that are read pending",
     ),
     Twin(
         name="no_barrier",
@@ -52,7 +54,7 @@ TWINS = (
     Twin(
         name="refill_same_stage",
         rule=Rule.WRITE_BEFORE_RELEASE,
-        summary="refills the stage just read, without a second block barrier",
+        summary="distance = stages refills the stage just read, without a second block barrier",
     ),
     Twin(
         name="swapped_k",
@@ -78,9 +80,11 @@ def sgemm_cp_async(
     beta: int = 0,
     twin: str = "",
 ) -> Schedule:
-    _check(m, n, k, stages, distance)
-    same_stage = twin == "refill_same_stage"
-    ahead = stages if same_stage else distance or stages - 1
+    for name, size, block in (("m", m, BLOCK), ("n", n, BLOCK), ("k", k, DEPTH)):
+        if size < block or size % block:
+            raise ScheduleError(f"{name} = {size}", fix=f"give a multiple of {block}")
+    no_second_barrier = twin == "refill_same_stage"
+    ahead = copies_ahead(stages, stages if no_second_barrier else distance)
     b = ScheduleBuilder("sgemm_cp_async", archs=ARCHS)
     steps = b.arg("steps", k // DEPTH)
     scale, scale_c = b.arg("alpha", alpha), b.arg("beta", beta)
@@ -125,7 +129,7 @@ def sgemm_cp_async(
         b.cp_async.wait_group(ahead if twin == "wait_too_loose" else ahead - 1)
         if twin != "no_barrier":
             b.bar.sync()
-        if not same_stage:
+        if ahead < stages:
             copy_and_commit(write, t + ahead)
         meant_a = a_global.box((row0, t * DEPTH), (BLOCK, DEPTH))
         meant_b = b_global.box((t * DEPTH, col0), (DEPTH, BLOCK))
@@ -135,7 +139,9 @@ def sgemm_cp_async(
             a_tile[read].expecting(meant_a),
             b_tile[read].expecting(meant_b),
         )
-        if same_stage:
+        if ahead == stages:
+            if not no_second_barrier:
+                b.bar.sync()
             copy_and_commit(write, t + ahead)
         for var in (read, write):
             var.set(var + 1)
@@ -156,18 +162,3 @@ def sgemm_cp_async(
         for i, place in chunk:
             b.mem.st_global(d_global.box(place, (1, 4)), acc.part(first + 4 * i, 4))
     return b.finish()
-
-
-def _check(m: int, n: int, k: int, stages: int, distance: int) -> None:
-    for name, size, block in (("m", m, BLOCK), ("n", n, BLOCK), ("k", k, DEPTH)):
-        if size < block or size % block:
-            raise ScheduleError(f"{name} = {size}", fix=f"give a multiple of {block}")
-    if stages < 2:
-        raise ScheduleError(
-            f"stages = {stages}", fix="wait_group(stages - 2) needs at least 2 stages"
-        )
-    if not 0 <= distance < stages:
-        raise ScheduleError(
-            f"distance = {distance} with {stages} stages",
-            fix="copy 1 to stages - 1 tiles ahead; 0 stands for stages - 1",
-        )

@@ -1,6 +1,8 @@
 """tma_ring: a producer warp fills a ring of stages by TMA, consumer warps fold the tiles.
 
 The smallest complete asynchronous pipeline: full and empty mbarriers, transaction bytes, phases.
+The producer loads tile i when tile i - ``distance`` has been released: with ``distance = stages``,
+the default, when its own stage has been.
 """
 
 from __future__ import annotations
@@ -8,7 +10,9 @@ from __future__ import annotations
 from asyncsim import Rule, ScheduleBuilder, ScheduleError, Severity, Value
 from asyncsim.ir.op import MbarrierRef
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.validate import MAX_SMEM_BYTES
 from asyncsim.scenario import Twin, scenario
+from asyncsim.scenarios.distance import producer_ahead
 from asyncsim.scenarios.tile_hash import HASH_INIT, TILE_HASH
 
 TWINS = (
@@ -69,6 +73,7 @@ TWINS = (
 def tma_ring(
     *,
     stages: int = 4,
+    distance: int = 0,
     tiles: int = 64,
     tile_bytes: int = 16384,
     consumers: int = 4,
@@ -77,8 +82,7 @@ def tma_ring(
     twin: str = "",
 ) -> Schedule:
     columns, rows, boxes = tile_shape(tile_bytes)
-    if stages < 1:
-        raise ScheduleError(f"stages = {stages}", fix="a ring has at least 1 stage")
+    ahead = producer_ahead(stages, distance)
     if tiles < 0:
         raise ScheduleError(f"tiles = {tiles}", fix="give 0 or more")
     if consumers < 1:
@@ -128,9 +132,13 @@ def tma_ring(
                 state.advance()
             k.mem.st_global(result.box((k.block_idx, k.thread_in_role), (1, 1)), hash_.all)
         with k.role("producer", warps=1), k.elect():
-            state = k.pipeline_state(stages, producer=twin != "producer_phase")
+            fresh = twin != "producer_phase"
+            state = freed = k.pipeline_state(stages, producer=fresh)
+            if ahead < stages:  # the release of tile i - ahead is one of another stage
+                start = stages - ahead
+                freed = k.pipeline_state(stages, producer=fresh, start=start, name="freed")
             with k.loop(n) as i:
-                k.mbarrier.wait(empty[state.stage], state.phase)
+                k.mbarrier.wait(empty[freed.stage], freed.phase)
                 announced = tile_bytes - 16 if twin == "expect_short" else tile_bytes
                 k.mbarrier.arrive_expect_tx(full[state.stage], announced)
                 shift = rows * boxes if twin == "wrong_tile" else 0
@@ -141,6 +149,8 @@ def tma_ring(
                         (tile_row(i) + b * rows + shift, 0),
                         full[state.stage],
                     )
+                if freed is not state:
+                    freed.advance()
                 state.advance()
     return k.finish()
 
@@ -174,6 +184,10 @@ def tile_shape(tile_bytes: int) -> tuple[int, int, int]:
                 f"tile_bytes = {tile_bytes}", fix="above 1024 give a multiple of 128"
             )
         return tile_bytes // 4, 1, 1
+    if tile_bytes > MAX_SMEM_BYTES:
+        raise ScheduleError(
+            f"tile_bytes = {tile_bytes}", fix=f"a CTA has {MAX_SMEM_BYTES} bytes of shared memory"
+        )
     rows = tile_bytes // 128
     boxes = -(-rows // 256)
     while rows % boxes:

@@ -8,6 +8,9 @@ k-slices of a step for 64 rows, then for the next 64; 1 takes the rows in turn a
 ``setmaxnreg`` 1: the producer is a warpgroup of its own, of which one thread issues; it gives its
 registers to the consumers.
 
+The producer loads step i when the stage of step i - ``distance`` is empty: with ``distance =
+stages``, the default, when its own stage is.
+
 Edge tiles: a box that lies partly outside its matrix arrives whole, filled with zeros, and counts
 with all its bytes; C is stored where it exists.
 """
@@ -20,6 +23,7 @@ from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.build.value import Index, minimum
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Twin, scenario
+from asyncsim.scenarios.distance import producer_ahead
 
 TRADING = {"setmaxnreg": 1, "consumers": 2, "block_m": 256}
 
@@ -145,13 +149,15 @@ def ws_gemm(
     block_n: int = 128,
     block_k: int = 64,
     stages: int = 4,
+    distance: int = 0,
     lag: int = 1,
     consumers: int = 1,
     k_order: int = 0,
     setmaxnreg: int = 0,
     twin: str = "",
 ) -> Schedule:
-    _check(m, n, k, block_m, block_n, block_k, stages, lag, consumers, k_order, setmaxnreg)
+    ahead = producer_ahead(stages, distance)
+    _check(m, n, k, block_m, block_n, block_k, ahead, lag, consumers, k_order, setmaxnreg)
     b = ScheduleBuilder("ws_gemm", archs=("sm_90a",))
     steps = b.arg("steps", -(-k // block_k))
     a_global = b.global_tensor("a", (m, k), "bf16")
@@ -228,9 +234,12 @@ def ws_gemm(
             if setmaxnreg:
                 _give_registers(b, registers, twin)
             with b.elect_thread() if setmaxnreg else b.elect():
-                state = b.pipeline_state(stages, producer=True)
+                state = freed = b.pipeline_state(stages, producer=True)
+                if ahead < stages:  # the release of step i - ahead is one of another stage
+                    start = stages - ahead
+                    freed = b.pipeline_state(stages, producer=True, start=start, name="freed")
                 with b.loop(steps) as i:
-                    b.mbarrier.wait(empty[state.stage], state.phase)
+                    b.mbarrier.wait(empty[freed.stage], freed.phase)
                     announced: Index = tile_bytes
                     if twin == "expect_a_only":
                         announced = 2 * block_k * block_m
@@ -242,6 +251,8 @@ def ws_gemm(
                     k_b = k_a + block_k if twin == "swapped_k" else k_a
                     b.tma.load(a_tile[state.stage], a_map, (row0, k_a), full[state.stage])
                     b.tma.load(b_tile[state.stage], b_map, (col0, k_b), full[state.stage])
+                    if freed is not state:
+                        freed.advance()
                     state.advance()
     return b.finish()
 
@@ -275,7 +286,7 @@ def _check(
     block_m: int,
     block_n: int,
     block_k: int,
-    stages: int,
+    ahead: int,
     lag: int,
     consumers: int,
     k_order: int,
@@ -302,7 +313,8 @@ def _check(
     for name, size in (("m", m), ("n", n), ("k", k)):
         if size < 1:
             raise ScheduleError(f"{name} = {size}", fix="give at least 1")
-    if stages < 1:
-        raise ScheduleError(f"stages = {stages}", fix="a ring has at least 1 stage")
-    if lag not in (0, 1) or lag >= stages:
-        raise ScheduleError(f"lag = {lag} with {stages} stages", fix="use 0 or 1, below stages")
+    if lag not in (0, 1) or lag >= ahead:
+        raise ScheduleError(
+            f"lag = {lag} with loads {ahead} step{'s' * (ahead > 1)} ahead",
+            fix="use 0 or 1, below the stages and the distance",
+        )

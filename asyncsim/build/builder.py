@@ -114,10 +114,18 @@ class ScheduleBuilder(Declarations):
         return Var_(self, unique)
 
     def pipeline_state(
-        self, stages: int, *, producer: bool = False, name: str = ""
+        self, stages: int, *, producer: bool = False, start: int = 0, name: str = ""
     ) -> PipelineState:
-        """A stage index and a phase bit over two vars; a producer's phase starts at 1."""
-        return PipelineState(self, stages, start_phase=int(producer), name=name)
+        """A stage index, from ``start`` on, and a phase bit over two vars; a producer's phase
+        starts at 1. Raises ScheduleError for a start that is no stage."""
+        if not 0 <= start < max(stages, 1):
+            raise ScheduleError(
+                f"a pipeline state of {stages} stages starts at {start}",
+                fix=f"start at 0 to {max(stages, 1) - 1}",
+                loc=caller(),
+            )
+        phase = int(producer)
+        return PipelineState(self, stages, start_stage=start, start_phase=phase, name=name)
 
     def pipeline(self, full: families.MbarrierArray, empty: families.MbarrierArray) -> Pipeline:
         """CUTLASS's verbs over a full and an empty barrier array; adds no ops of its own."""

@@ -16,12 +16,18 @@ class PipelineState:
     """``stage`` walks 0..stages-1; ``phase`` flips when it wraps."""
 
     def __init__(
-        self, builder: ScheduleBuilder, stages: int, *, start_phase: int, name: str = ""
+        self,
+        builder: ScheduleBuilder,
+        stages: int,
+        *,
+        start_phase: int,
+        start_stage: int = 0,
+        name: str = "",
     ) -> None:
         prefix = f"{name}_" if name else ""
         self.stages = stages
         self._builder = builder
-        self._stage = builder.var(f"{prefix}stage", 0)
+        self._stage = builder.var(f"{prefix}stage", start_stage)
         self._phase = builder.var(f"{prefix}phase", start_phase)
 
     @property

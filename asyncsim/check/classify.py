@@ -184,7 +184,8 @@ def _plain(clash: Clash, reader: Touch) -> Named:
             reader=reader.step,
         )
     writer = x if x.access.write else y
-    same_lane_group = x.step.warp is y.step.warp
+    same_warp = x.step.warp is y.step.warp
+    own_copy = writer.access.proxy is Proxy.ASYNC and (x.who & y.who) != 0  # by the lane that reads
     if _awaited(clash, reader, writer):
         if writer.flight is not None and writer.flight.retired is not None and writer is y:
             rule, missing = Rule.MISSING_BLOCK_BARRIER, "a block barrier between wait and read"
@@ -193,7 +194,7 @@ def _plain(clash: Clash, reader: Touch) -> Named:
             rule = Rule.READ_BEFORE_ARRIVAL
             missing = "the completion of the write, observed before the read"
             repair = "wait for the barrier (or group) of the copy before reading"
-        if same_lane_group and writer.flight is None:
+        if same_warp and writer.flight is None and not own_copy:
             missing, repair = "a warp barrier between them", "add k.bar.warp_sync()"
         elif x.step.warp.place.rank != y.step.warp.place.rank:
             missing = "a cluster barrier between the two CTAs"

@@ -229,7 +229,8 @@ class Execution:
         """An operand that breaks a rule is a finding; any other error makes no schedule at all."""
         if cause.rule is None:
             raise cause
-        self.fault(Fault(rule=cause.rule, message=f"{cause.message}; {cause.fix}", step=step))
+        message, repair = cause.message, cause.fix
+        self.fault(Fault(rule=cause.rule, message=message, repair=repair, step=step, loc=cause.loc))
 
     def wake(self, agents: list[Agent]) -> None:
         for agent in agents:

@@ -23,7 +23,7 @@ from asyncsim.check.repairs import fault_advice
 from asyncsim.check.witness import steps as witness_of
 from asyncsim.errors import SourceLoc
 from asyncsim.ir.op import BarSync, MbarrierInval
-from asyncsim.rules import Finding, Rule, Severity
+from asyncsim.rules import Finding, Place, Rule, Severity
 
 GROUP_RULES = frozenset(
     {
@@ -102,18 +102,21 @@ def _from_clash(clash: Clash) -> Candidate:
 
 def _from_fault(fault: Fault) -> Candidate:
     steps = [s for s in (fault.other, fault.step) if s is not None]
+    where = tuple(step_place(s) for s in steps)
+    if not steps and fault.loc:
+        where = (Place(what="issued", who="", loc=fault.loc),)
     missing, repair = fault_advice(fault.rule)
     finding = Finding(
         rule=fault.rule,
         severity=Severity.WARNING if fault.warning else Severity.ERROR,
         message=fault.message,
-        where=tuple(step_place(s) for s in steps),
+        where=where,
         missing=missing,
         witness=witness_of(fault.recent, steps),
         repair=fault.repair or repair,
     )
     culprit = fault.other if fault.rule is Rule.WAIT_GROUP_TOO_LOOSE else fault.step
-    return Candidate(finding, fault.name, loc_of(culprit) if culprit else None)
+    return Candidate(finding, fault.name, loc_of(culprit) if culprit else fault.loc)
 
 
 def _from_hang(hang: Hang, recent: Iterable[tuple[Step, bool]]) -> Candidate:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import Enum, IntEnum
 
 from asyncsim.check.clock import FIELD_MASK
-from asyncsim.errors import ScheduleError
+from asyncsim.errors import ScheduleError, SourceLoc
 from asyncsim.ir.op import GroupKind, Scope
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn
@@ -248,7 +248,7 @@ class Clash:
 class Fault:
     """A defect seen directly: an op that the hardware leaves undefined, or a plain mistake.
 
-    ``repair`` replaces the advice of the rule.
+    ``repair`` replaces the advice of the rule; ``loc`` stands for a step that was never made.
     """
 
     rule: Rule
@@ -258,6 +258,7 @@ class Fault:
     name: str = ""
     warning: bool = False
     repair: str = ""
+    loc: SourceLoc | None = None
     recent: tuple[tuple[Step, bool], ...] = ()
 
 

@@ -45,7 +45,7 @@ def stranger(doing: str, *, limit_s: float | None = None) -> Iterator[None]:
     except _TooLong as stop:
         raise UsageError(str(stop)) from None
     except SyntaxError as error:
-        place = f"{Path(error.filename or '?').name}:{error.lineno}: "
+        place = f"{Path(error.filename).name}:{error.lineno}: " if error.filename else ""
         raise UsageError(f"{place}{doing}: syntax error: {error.msg}; correct that line") from None
     except BaseException as error:
         place = _prefix(user_place(error.__traceback__))

@@ -103,6 +103,9 @@ def with_parameters(parser: CommandParser, argv: list[str]) -> list[str]:
                 out.append(rest.pop(0))
             continue
         name, value = match[1], match[2]
+        if "-p" not in parser.takes_value:
+            hint = did_you_mean(f"--{name}", parser.takes_value, cutoff=0.7)
+            raise UsageError(f"unknown option --{name}; {hint}see `{parser.prog} --help`")
         if value is None:
             value = _value_of(parser, name, rest)
         out += ["-p", f"{name.replace('-', '_')}={value}"]
@@ -114,9 +117,10 @@ def _value_of(parser: CommandParser, name: str, rest: list[str]) -> str:
     if _INTEGER.match(following):
         return rest.pop(0)
     likely = did_you_mean(f"--{name}", parser.takes_value, cutoff=0.8)
-    if likely or following.startswith("-"):
-        hint = did_you_mean(f"--{name}", parser.takes_value)
-        raise UsageError(f"unknown option --{name}; {hint}a parameter takes a value: --{name} 4")
+    if likely:
+        raise UsageError(f"unknown option --{name}; {likely}a parameter takes a value: --{name} 4")
+    if following.startswith("-"):
+        raise UsageError(f"--{name} has no value; a parameter takes one: --{name} 4")
     return rest.pop(0)
 
 

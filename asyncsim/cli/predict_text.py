@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from asyncsim.cli.output import WIDTH, shorten, table, wrap
 from asyncsim.machine import Machine
-from asyncsim.predict.result import Prediction
+from asyncsim.predict.result import Prediction, Stall
 
 MAX_STALLS = 12
 
@@ -32,8 +35,8 @@ def prediction_text(p: Prediction, machine: Machine) -> str:
 
 
 def stalls_text(p: Prediction) -> str:
-    """Where roles wait, longest first."""
-    longest = sorted(p.stalls, key=lambda s: -s.cycles)
+    """Where roles wait, longest first; ops of one line that do the same are one row."""
+    longest = sorted(_by_line(p.stalls), key=lambda s: -s.cycles)
     shown = longest[:MAX_STALLS]
     rows = [
         (shorten(s.role, 12), s.what, shorten(s.where, 28), f"{s.cycles:,.0f}", str(s.count))
@@ -45,6 +48,17 @@ def stalls_text(p: Prediction) -> str:
     text = table(("role", "stalls at", "line", "cycles", "count"), rows, "lllrr")
     more = len(longest) - len(shown)
     return text + (f"\n{more} more with fewer cycles" if more else "")
+
+
+def _by_line(stalls: Iterable[Stall]) -> list[Stall]:
+    rows: dict[tuple[str, str, str], Stall] = {}
+    for s in stalls:
+        key = (s.role, s.what, s.where)
+        if (row := rows.get(key)) is None:
+            rows[key] = s
+        else:
+            rows[key] = replace(row, cycles=row.cycles + s.cycles, count=row.count + s.count)
+    return list(rows.values())
 
 
 def _shares(shares: dict[str, float]) -> str:

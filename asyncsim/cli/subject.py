@@ -70,7 +70,7 @@ def build_subject(scenario: Scenario, spec: str, given: dict[str, int], twin: st
         if error.rule is None:
             raise
         finding = as_finding(error)
-    if schedule is not None and not isinstance(schedule, Schedule):
+    if finding is None and not isinstance(schedule, Schedule):
         raise UsageError(
             f"{spec} returned {type(schedule).__name__}, not a Schedule; end it with "
             "`return k.finish()`"

@@ -1,6 +1,6 @@
 """Which addresses an op needs aligned, for the static rules and for the op streams.
 
-An address is in bytes from the start of a stage or tensor, whose own alignment is checked or given.
+An address is in bytes from the start of a stage, or of a tensor, which is an allocation of its own.
 """
 
 from __future__ import annotations
@@ -23,13 +23,17 @@ MMA_K_BYTES = 32  # the depth of one wgmma
 
 @dataclass(frozen=True, slots=True)
 class AlignedAddress:
-    """``sum(start * strides)`` must be a multiple of ``align``; strides in bytes, or in rows."""
+    """``sum(start * strides)`` must be a multiple of ``align``; strides in bytes, or in rows.
+
+    ``base`` is the alignment of the tile that it counts from, where one is declared.
+    """
 
     name: str
     start: tuple[Expr, ...]
     strides: tuple[int, ...]
     align: int
     unit: str = "bytes"
+    base: int | None = None
 
     @property
     def known(self) -> Congruence:
@@ -65,4 +69,5 @@ def _in_tile(view: SmemView, tile: SmemTile, align: int) -> AlignedAddress:
     strides = [tile.dtype.bytes]
     for extent in reversed(tile.shape[1:]):
         strides.append(strides[-1] * extent)
-    return AlignedAddress(tile.name, view.start, tuple(reversed(strides)), align)
+    start = tuple(reversed(strides))
+    return AlignedAddress(tile.name, view.start, start, align, base=tile.align)

@@ -28,12 +28,14 @@ def predict(
     """Check a schedule, then simulate it: the verdict, and the prediction if the run ends.
 
     A schedule with findings is still predicted when its run ends; a deadlock has no total, so its
-    prediction is None. ``progress`` is told what begins. Raises UsageError when the schedule is not
+    prediction is None, and so is that of one with more rounds of loops than are followed.
+    ``progress`` is told what begins. Raises UsageError when the schedule is not
     written for the machine, and ScheduleError for faults that only resolving the op streams shows.
     """
     from asyncsim.check import check
     from asyncsim.machine import load_machine
     from asyncsim.sim import Deadlock, simulate
+    from asyncsim.stream import StreamLimit
     from asyncsim.sync import SyncFault
 
     gpu = load_machine(machine) if isinstance(machine, str) else machine
@@ -55,6 +57,6 @@ def predict(
             l2=l2,
             keep_trace=keep_trace or bool(result.findings),  # when a finding shows is in the trace
         )
-    except (Deadlock, SyncFault):
+    except (Deadlock, SyncFault, StreamLimit):
         return result, None
     return result, prediction

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from fractions import Fraction
 from typing import TYPE_CHECKING, assert_never
 
+from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import AccessMode, Work
+from asyncsim.ir.decl import AccessMode, ComputeDef, Work
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import DRAM_WRITE, STORE, Cause
@@ -93,7 +95,7 @@ def _compute_maker(b: Bound, op: ops.Compute) -> Maker:
     writes = any(f.kind == "smem" and f.mode is not AccessMode.READ for f, _ in pairs)
 
     def build(values: Values) -> Step:
-        work = defn.work(**dict(zip(formals, key(values), strict=True)))
+        work = _work(defn, dict(zip(formals, key(values), strict=True)), op)
         chain, loads, pipes = work_ticks(numbers, work)
         most = max(partition_counts(b.model.warps.warps))
         cost = max([chain, *(most * p for p in pipes)])
@@ -105,6 +107,25 @@ def _compute_maker(b: Bound, op: ops.Compute) -> Maker:
         return step
 
     return b.table(key, build)
+
+
+def _work(defn: ComputeDef, ints: dict[str, int], op: ops.Compute) -> Work:
+    """What the definition says of its cost; ScheduleError where that is no cost."""
+    work: object = defn.work(**ints)
+    if not isinstance(work, Work):
+        raise ScheduleError(
+            f"work of compute {defn.name!r} returned {type(work).__name__}",
+            fix="return Work(...)",
+            loc=op.loc,
+        )
+    for f in fields(Work):
+        if getattr(work, f.name) < 0:
+            raise ScheduleError(
+                f"work of compute {defn.name!r} has {f.name} = {getattr(work, f.name)}",
+                fix="counts are 0 or more",
+                loc=op.loc,
+            )
+    return work
 
 
 def partition_counts(warps: tuple[int, ...]) -> list[int]:

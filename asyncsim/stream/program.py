@@ -25,8 +25,7 @@ from asyncsim.stream.tables import SharedTables
 Event = tuple[Dyn, tuple[int, ...]]
 """A dynamic op and the values of the loops around it, outermost first."""
 
-_GLOBALS: dict[str, object] = {"__builtins__": {}, "range": range, "min": min, "max": max}
-
+MAX_ROUNDS = 1_000_000
 
 T = TypeVar("T")
 Out = TypeVar("Out", covariant=True)
@@ -40,7 +39,28 @@ class Binder(Protocol[Out]):
 
 
 class StreamLimit(ScheduleError):
-    """A stream went on past the stated number of ops."""
+    """A stream went on past the stated number of ops, or of rounds."""
+
+
+class _Rounds:
+    """The rounds that the loops of one stream have begun; rounds without an op are no events."""
+
+    __slots__ = ("begun",)
+
+    def __init__(self) -> None:
+        self.begun = 0
+
+    def __call__(self, trip_count: int) -> range:
+        self.begun += max(trip_count, 0)
+        if self.begun > MAX_ROUNDS:
+            raise StreamLimit(
+                f"a warp executes {self.begun} rounds of loops; at most {MAX_ROUNDS} are followed",
+                fix="lower the trip counts",
+            )
+        return range(trip_count)
+
+
+_GLOBALS: dict[str, object] = {"__builtins__": {}, "Rounds": _Rounds, "min": min, "max": max}
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +138,7 @@ class _Compiler:
         self._block(self._schedule.body, 1)
         prelude = [f"    r{i} = resolver.bind(ops[{i}], {w})" for i, w in enumerate(self._places)]
         tail = ["    return", "    yield"]
-        return "\n".join([head, *prelude, *self._lines, *tail]), self._ops
+        return "\n".join([head, "    rounds = Rounds()", *prelude, *self._lines, *tail]), self._ops
 
     def _put(self, depth: int, line: str) -> None:
         self._lines.append("    " * depth + line)
@@ -133,7 +153,7 @@ class _Compiler:
     def _statement(self, s: Stmt, depth: int) -> None:
         match s:
             case For(var=var, trip_count=count, body=body):
-                self._put(depth, f"for v_{var} in range({self._expr(count)}):")
+                self._put(depth, f"for v_{var} in rounds({self._expr(count)}):")
                 self._loops.append(f"v_{var}")
                 self._block(body, depth + 1)
                 self._loops.pop()

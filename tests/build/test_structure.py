@@ -210,6 +210,19 @@ def test_pipeline_state_flips_its_phase_on_the_wrap():
     assert [text(s.value) for s in wrap.body] == ["0", "p_phase ^ 1"]
 
 
+def test_pipeline_state_starts_at_the_stage_asked_for():
+    k = new()
+    k.pipeline_state(3, start=2)
+    stage, phase = k.finish().body
+    assert (text(stage.value), text(phase.value)) == ("2", "0")
+    for start in (-1, 3):
+        expect(
+            lambda k, start=start: k.pipeline_state(3, start=start),
+            f"a pipeline state of 3 stages starts at {start}",
+            "start at 0 to 2",
+        )
+
+
 def test_a_ring_of_one_stage_flips_every_time_unless_told_not_to():
     k = new()
     state = k.pipeline_state(1)

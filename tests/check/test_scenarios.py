@@ -77,6 +77,25 @@ def test_tma_ring_is_silent(stages: int) -> None:
         assert_silent(tma_ring, {**params, "tile_bytes": tile_bytes})
 
 
+@pytest.mark.parametrize("stages", range(1, 7))
+def test_tma_ring_is_silent_at_every_distance(stages: int) -> None:
+    for distance in range(1, stages + 1):
+        for tiles in (0, 1, distance, stages + 1, 2 * stages + 2):
+            sizes = {"tiles": tiles, "tile_bytes": 1024, "consumers": 1 + tiles % 3}
+            assert_silent(tma_ring, {"stages": stages, "distance": distance, **sizes})
+
+
+@pytest.mark.parametrize("stages", range(1, 6))
+def test_ws_gemm_is_silent_at_every_distance(stages: int) -> None:
+    for distance in range(1, stages + 1):
+        for steps in (1, distance, 2 * stages + 1):
+            sizes = {"m": 128, "n": 64, "k": 64 * steps, "block_n": 64}
+            lag = int(distance > 1 and steps % 2 == 0)
+            ring = {"stages": stages, "distance": distance, "lag": lag}
+            assert_silent(ws_gemm, {**ring, **sizes})
+            assert_silent(ws_gemm, {**ring, **sizes, "consumers": 2})
+
+
 @pytest.mark.parametrize("stages", range(2, 9))
 def test_cp_async_multistage_is_silent(stages: int) -> None:
     for tiles in trips(stages):
@@ -184,6 +203,17 @@ def test_ring_twins_keep_their_name_where_the_bug_can_show(name: str, stages: in
         params = {"stages": stages, "tiles": tiles, "consumers": consumers, "tile_bytes": 1024}
         result = check(tma_ring.build(params, name))
         assert [f.rule for f in result.findings] == [tma_ring.twin(name).rule], params
+
+
+@pytest.mark.parametrize("name", [t.name for t in tma_ring.twins])
+@pytest.mark.parametrize("distance", [1, 2, 3])
+def test_ring_twins_at_every_distance(name: str, distance: int) -> None:
+    """With a spare stage, tile i + stages waits for a release that comes after the read of tile i:
+    what is released early is not overwritten."""
+    sizes = {"stages": 3, "tiles": 9, "tile_bytes": 1024, "consumers": 3}
+    found = check(tma_ring.build({**sizes, "distance": distance}, name)).findings
+    harmless = name == "early_release" and distance < 3
+    assert [f.rule for f in found] == ([] if harmless else [tma_ring.twin(name).rule])
 
 
 @pytest.mark.parametrize("name", ["no_proxy_fence", "early_release", "one_warp_arrives"])

@@ -69,6 +69,20 @@ TWINS = ", ".join(t.name for t in find_scenario("ws_gemm").twins)
             "unknown option --trce; did you mean '--trace'? a parameter takes a value: --trce 4",
         ),
         (
+            "check tma_ring --stages",
+            "--stages has no value; a parameter takes one: --stages 4",
+        ),
+        (
+            "check tma_ring --stages --json",
+            "--stages has no value; a parameter takes one: --stages 4",
+        ),
+        ("explain --stages 4", "unknown option --stages; see `asyncsim explain --help`"),
+        (
+            "doctor --requires-gpu",
+            "unknown option --requires-gpu; did you mean '--require-gpu'? "
+            "see `asyncsim doctor --help`",
+        ),
+        (
             "predict",
             "the following arguments are required: SCENARIO; see `asyncsim predict --help`",
         ),
@@ -98,12 +112,37 @@ def test_usage(cli, argv: str, text: str) -> None:  # type: ignore[no-untyped-de
             "tile_bytes = 100; a bulk copy moves a multiple of 16 bytes, at least 16",
         ),
         ("tma_ring --tiles -1", "tiles = -1; give 0 or more"),
+        (
+            "tma_ring --tile-bytes 160000000000000000",
+            "tile_bytes = 160000000000000000; a CTA has 232448 bytes of shared memory",
+        ),
         ("tma_ring --ctas 0", "ctas = 0; a grid has at least 1 CTA"),
         ("tma_ring --consumers 40", "41 warps are 1312 threads; a block has 1 to 32 warps"),
         ("ws_gemm --m 0", "m = 0; give at least 1"),
         (
             "cp_async_multistage --stages 1",
-            "stages = 1; wait_group(stages - 2) needs at least 2 stages",
+            "stages = 1; wait_group(stages - 2) needs at least 2 stages; 1 stage works with "
+            "distance = 1",
+        ),
+        (
+            "sgemm_cp_async --stages 4 --distance 5",
+            "distance = 5 with 4 stages; copy 1 to 4 tiles ahead; 0 stands for 3",
+        ),
+        (
+            "cp_async_multistage --stages 1 --distance 2",
+            "distance = 2 with 1 stage; copy 1 tile ahead",
+        ),
+        (
+            "tma_ring --distance -1",
+            "distance = -1 with 4 stages; let the producer run 1 to 4 tiles ahead; 0 stands for 4",
+        ),
+        (
+            "ws_gemm --stages 1 --lag 0 --distance 2",
+            "distance = 2 with 1 stage; let the producer run 1 tile ahead; 0 stands for 1",
+        ),
+        (
+            "ws_gemm --distance 1",
+            "lag = 1 with loads 1 step ahead; use 0 or 1, below the stages and the distance",
         ),
     ],
 )
@@ -111,7 +150,8 @@ def test_parameters_that_make_no_schedule(cli, command: str, argv: str, text: st
     done = cli(command, *argv.split())
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith(f": {text}\n") and done.err.count("\n") == 1
-    assert done.err.startswith(f"asyncsim: {argv.split()[0]}.py:"), "the line that refused it"
+    files = f"({argv.split()[0]}|distance).py"
+    assert re.match(rf"asyncsim: {files}:\d+: ", done.err), "the line that refused it"
 
 
 BROKEN_MACHINES = [

@@ -17,7 +17,8 @@ def test_the_map_of_commits_inside_the_condition(cli: Any) -> None:
     done = cli(*RING, "--twin", "commit_if_copied", "--over", "stages=1:4", "--over", "tiles=0:5")
     assert done.code == 1
     assert done.out == (
-        "cp_async_multistage tile_bytes=2048 ffma=64 ctas=1 twin=commit_if_copied\n"
+        "cp_async_multistage distance=0 tile_bytes=2048 ffma=64 ctas=1\n"
+        "    twin=commit_if_copied\n"
         "\n"
         "stages \\ tiles 0 1 2 3 4 5\n"
         "             1 - - - - - -\n"
@@ -27,7 +28,8 @@ def test_the_map_of_commits_inside_the_condition(cli: Any) -> None:
         "\n"
         ".    8  clean: no interleaving breaks a rule\n"
         "-    6  no such schedule; first at stages=1 tiles=0: stages = 1;\n"
-        "        wait_group(stages - 2) needs at least 2 stages\n"
+        "        wait_group(stages - 2) needs at least 2 stages; 1 stage works with\n"
+        "        distance = 1\n"
         "A   10  WAIT_GROUP_TOO_LOOSE: wait_group N leaves the group that is needed\n"
         "        pending; first at stages=3 tiles=1\n"
     )
@@ -109,7 +111,7 @@ def test_the_map_is_exported(cli: Any, tmp_path: Path) -> None:
         (("--over", "tiles=1", "--tiles", 2), "tiles is given and swept; drop one of the two"),
         (
             ("--over", "tile=1"),
-            "scenario 'tma_ring' has no parameter 'tile'; did you mean 'tiles'? it has stages, "
+            "scenario 'tma_ring' has no parameter 'tile'; did you mean 'tiles'? it has stages, distance, "
             "tiles, tile_bytes, consumers, ffma, ctas",
         ),
         (

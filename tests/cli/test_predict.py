@@ -30,11 +30,12 @@ def test_json(cli, name: str) -> None:  # type: ignore[no-untyped-def]
 
 def test_text_has_the_verdict_before_the_cycles(cli) -> None:  # type: ignore[no-untyped-def]
     lines = cli("predict", *RING).out.splitlines()
-    assert lines[:2] == [
-        "tma_ring stages=4 tiles=12 tile_bytes=16384 consumers=4 ffma=64 ctas=8",
+    assert lines[:3] == [
+        "tma_ring stages=4 distance=0 tiles=12 tile_bytes=16384 consumers=4 ffma=64",
+        "    ctas=8",
         "verdict    clean: no interleaving breaks a rule",
     ]
-    heads = [line[:11].strip() for line in lines[2:] if line[:11].strip()]
+    heads = [line[:11].strip() for line in lines[3:] if line[:11].strip()]
     assert heads[:4] == ["cycles", "time", "bound by", "occupancy"]
     assert max(map(len, lines)) <= 80
 

@@ -116,6 +116,11 @@ def test_exceptions_are_one_line_with_their_place(cli, write, text: str, error: 
             "PATH defines no 'rings'; did you mean 'ring'? it has ring",
         ),
         (
+            "def f(n=1): pass\n",
+            "",
+            "PATH returned NoneType, not a Schedule; end it with `return k.finish()`",
+        ),
+        (
             "x = 1\n",
             ":x",
             "PATH:x is of type int; name a scenario, a Schedule, or a function that returns one",
@@ -235,3 +240,62 @@ def test_an_exception_in_a_compute_definition(cli, write) -> None:  # type: igno
         "asyncsim: mine.py:7: in f: ZeroDivisionError: integer division or modulo by zero; "
         "correct that line\n",
     )
+
+
+@pytest.mark.parametrize(
+    ("work", "error"),
+    [
+        ("None", "work of compute 'bad' returned NoneType; return Work(...)"),
+        ("Work(alu=-5)", "work of compute 'bad' has alu = -5; counts are 0 or more"),
+    ],
+)
+def test_work_that_is_no_cost(cli, write, work: str, error: str) -> None:  # type: ignore[no-untyped-def]
+    path = write(
+        f"""
+        from asyncsim import ComputeDef, ScheduleBuilder, Work
+
+        BAD = ComputeDef(
+            name="bad", operands=(), work=lambda: {work}, cuda="", numpy=lambda **_: None
+        )
+
+        def bad(warps=1):
+            k = ScheduleBuilder("bad")
+            k.block(warps)
+            k.mem.compute(BAD)
+            return k.finish()
+        """
+    )
+    done = cli("predict", path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"asyncsim: mine.py:11: {error}\n"
+
+
+def test_a_file_that_is_no_text(cli, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    path = tmp_path / "bytes.py"
+    path.write_bytes(b"x = 1\0")
+    done = cli("check", path)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("asyncsim: loading bytes.py: syntax error: ")
+
+
+@pytest.mark.parametrize("command", ["check", "predict"])
+def test_more_rounds_than_can_be_followed(cli, write, command: str) -> None:  # type: ignore[no-untyped-def]
+    """Rounds in which a warp executes nothing count as well."""
+    path = write(
+        """
+        from asyncsim import ScheduleBuilder
+
+        def idle(trips=2):
+            k = ScheduleBuilder("idle")
+            with k.loop(trips), k.when(k.block_idx > 0):
+                k.bar.sync()
+            return k.finish()
+        """
+    )
+    done = cli(command, path, "--trips", 10**12)
+    assert done.code == 3
+    assert (
+        "a warp executes 1000000000000 rounds of loops; at most 1000000 are followed"
+        in " ".join(done.out.split())
+    )
+    assert cli(command, path, "--trips", 1000).code == 0

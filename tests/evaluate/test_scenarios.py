@@ -50,6 +50,7 @@ def ring_hash(source, ctas, tiles, rows, threads):
         {"m": 65, "n": 1, "k": 8, "block_m": 64},
         {"m": 300, "n": 130, "k": 136, "consumers": 2, "block_m": 256},
         {"m": 256, "n": 32, "k": 128, "consumers": 2, "block_n": 32, "lag": 0},
+        {"m": 128, "n": 64, "k": 448, "block_n": 64, "stages": 4, "distance": 2},
     ],
 )
 def test_gemm_is_exact_in_every_order(params, order):
@@ -62,12 +63,20 @@ def test_gemm_is_exact_in_every_order(params, order):
 
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize(
-    ("stages", "tiles", "tile_bytes", "consumers"),
-    [(1, 5, 16384, 4), (4, 9, 16384, 2), (3, 2, 49152, 1), (2, 4, 16, 1), (4, 0, 1024, 2)],
+    ("stages", "distance", "tiles", "tile_bytes", "consumers"),
+    [
+        (1, 0, 5, 16384, 4),
+        (4, 0, 9, 16384, 2),
+        (3, 0, 2, 49152, 1),
+        (2, 0, 4, 16, 1),
+        (4, 0, 0, 1024, 2),
+        (4, 1, 9, 1024, 2),
+        (5, 3, 12, 1024, 1),
+    ],
 )
-def test_ring_hashes_every_tile_in_order(stages, tiles, tile_bytes, consumers, order):
-    params = {"stages": stages, "tiles": tiles, "tile_bytes": tile_bytes, "ctas": 2}
-    schedule = tma_ring.build({**params, "consumers": consumers})
+def test_ring_hashes_every_tile_in_order(stages, distance, tiles, tile_bytes, consumers, order):
+    params = {"stages": stages, "distance": distance, "tiles": tiles, "tile_bytes": tile_bytes}
+    schedule = tma_ring.build({**params, "ctas": 2, "consumers": consumers})
     inputs = make_inputs(schedule)
     rows = schedule.tile("ring").shape[0]
     want = ring_hash(inputs["source"], 2, tiles, rows, 32 * consumers) if tiles else 0
@@ -76,11 +85,13 @@ def test_ring_hashes_every_tile_in_order(stages, tiles, tile_bytes, consumers, o
 
 
 @pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize(("stages", "tiles"), [(2, 5), (4, 2), (4, 9), (8, 3), (3, 0)])
-def test_multistage_hashes_every_tile_in_order(stages, tiles, order):
-    schedule = cp_async_multistage.build(
-        {"stages": stages, "tiles": tiles, "tile_bytes": 2048, "ctas": 2}
-    )
+@pytest.mark.parametrize(
+    ("stages", "distance", "tiles"),
+    [(2, 0, 5), (4, 0, 2), (4, 0, 9), (8, 0, 3), (3, 0, 0), (4, 1, 9), (3, 3, 7), (1, 1, 4)],
+)
+def test_multistage_hashes_every_tile_in_order(stages, distance, tiles, order):
+    params = {"stages": stages, "distance": distance, "tiles": tiles, "tile_bytes": 2048}
+    schedule = cp_async_multistage.build({**params, "ctas": 2})
     inputs = make_inputs(schedule)
     want = ring_hash(inputs["source"], 2, tiles, 16, 128) if tiles else 0
     got = evaluate(schedule, inputs, order=order)["result"]
@@ -95,6 +106,8 @@ def test_multistage_hashes_every_tile_in_order(stages, tiles, order):
         {"m": 256, "n": 128, "k": 8, "stages": 5, "alpha": -3},
         {"m": 128, "n": 256, "k": 64, "stages": 2, "alpha": 2, "beta": 3},
         {"m": 128, "n": 128, "k": 72, "stages": 4, "distance": 1, "beta": -1},
+        {"m": 128, "n": 128, "k": 72, "stages": 3, "distance": 3},
+        {"m": 128, "n": 128, "k": 24, "stages": 1, "distance": 1},
     ],
 )
 def test_sgemm_is_exact_in_every_order(params, order):
@@ -175,6 +188,7 @@ def test_wrong_tile_hashes_the_tile_after_the_one_that_is_meant():
         (cp_async_multistage, {"ctas": 1, "tiles": 8}, "commit_if_copied"),
         (cp_async_multistage, {"ctas": 1, "tiles": 8}, "wait_too_loose"),
         (cp_async_multistage, {"ctas": 1, "tiles": 8}, "no_barrier"),
+        (cp_async_multistage, {"ctas": 1, "tiles": 8, "distance": 4}, "refill_same_stage"),
         (sgemm_cp_async, {"m": 128, "n": 128, "k": 64}, "no_barrier"),
         (sgemm_cp_async, {"m": 128, "n": 128, "k": 64}, "wait_too_loose"),
         (sync_copy, {"ctas": 1, "tiles": 8}, "no_first_barrier"),

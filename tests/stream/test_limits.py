@@ -100,7 +100,7 @@ def test_barrier_stage_out_of_its_array_is_out_of_bounds():
 
 def test_a_stream_past_the_stated_number_of_ops_stops():
     def forever(k, bar, n):
-        with k.loop(1 << 60):
+        with k.loop(1 << 19):
             k.mbarrier.arrive(bar[0])
 
     s = schedule_with(forever)
@@ -116,3 +116,16 @@ def test_a_stream_of_exactly_the_limit_is_complete():
             k.mbarrier.arrive(bar[0])
 
     assert run(schedule_with(some), limit=10) == 10  # two inits
+
+
+@pytest.mark.parametrize(("outer", "inner", "ends"), [(1000, 999, True), (1000, 1000, False)])
+def test_rounds_of_nested_loops_are_counted_together(outer, inner, ends):
+    k = ScheduleBuilder("rounds")
+    with k.loop(outer), k.loop(inner), k.when(k.block_idx > 0):
+        k.bar.sync()
+    stream = Program(k.finish()).stream((0, 0, 0), 0)
+    if ends:
+        assert list(stream) == []
+        return
+    with pytest.raises(StreamLimit, match="1001000 rounds of loops; at most 1000000 are"):
+        list(stream)
