@@ -15,7 +15,7 @@ from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Va
 BLOCK, DEPTH, THREADS = 128, 8, 256
 RESULTS, OLD = 64, 16  # registers: all results, and those of C that are held at once
 _LOADS = 8 * 2 + 2 * DEPTH  # of 16 bytes: 8 rows of A twice, two runs of each row of B
-_OTHERS = 56  # addresses, stages and the loop around it, as compiled
+_OTHERS = 64  # addresses, stages and the loop around it, as compiled
 _WAVEFRONT_BYTES = 128
 
 CLEAR = ComputeDef(
@@ -37,8 +37,9 @@ OUTER_PRODUCTS = ComputeDef(
         ComputeOperand(name="b", kind="smem"),
     ),
     work=lambda: Work(
-        ffma=RESULTS * DEPTH,
+        ffma_along=RESULTS * DEPTH,
         alu=_OTHERS,
+        lds=_LOADS,
         lds_bytes=_LOADS * 2 * _WAVEFRONT_BYTES,
         chain_ffma=DEPTH,
         chain_lds=1,

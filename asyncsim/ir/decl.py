@@ -146,16 +146,24 @@ class Fragment:
 class Work:
     """What a compute op costs one warp, in counts: instructions, bytes, and chain cycles.
 
-    ffma, alu, mufu, cvt, shuffle: warp instructions. lds_bytes, sts_bytes: bytes the warp moves.
+    ffma, alu, mufu, cvt, shuffle, lds: warp instructions. ffma has two factors that stay the same
+    over many instructions; ffma_across and ffma_along are outer products onto a tile of registers,
+    where no operand stays. Their factors come from shared memory by loads of 16 bytes a lane: of
+    several rows or columns for one step (across), or of several steps of one row (along), which
+    leaves the factors of a step in one register bank. These loads lie among the FFMA; those of any
+    other computation come first. lds_bytes, sts_bytes: bytes the warp moves, 128 a wavefront.
     chain_ffma, chain_alu: dependent instructions in sequence (latency bound); chain_lds: loads
     that the chain waits for.
     """
 
     ffma: int = 0
+    ffma_across: int = 0
+    ffma_along: int = 0
     alu: int = 0
     mufu: int = 0
     cvt: int = 0
     shuffle: int = 0
+    lds: int = 0
     lds_bytes: int = 0
     sts_bytes: int = 0
     chain_ffma: int = 0

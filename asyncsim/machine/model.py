@@ -194,6 +194,8 @@ class Alu:
     """Pipes of one sub-partition: interval of warp instructions, and dependent latency."""
 
     ffma_cycles: Cycles
+    ffma_across_cycles: Cycles  # outer products: all three registers change; see ir.decl.Work
+    ffma_along_cycles: Cycles
     ffma_latency_cycles: Cycles
     alu_cycles: Cycles
     alu_latency_cycles: Cycles
@@ -267,6 +269,7 @@ class Code:
     consumer_cycles: CyclesIfAny  # ring consumer: all lanes wait, lane 0 arrives
     wgmma_consumer_cycles: CyclesIfAny  # wait, fence, k slices, commit, wait_group, elected arrive
     cp_async_cycles: Cycles  # multistage turn: wait_group, block barrier, copies, commit
+    outer_products_cycles: Cycles  # of a sub-partition, by each warp: its first loads
 
 
 @dataclass(frozen=True, slots=True)

@@ -141,21 +141,36 @@ def work_ticks(numbers: Numbers, work: Work) -> tuple[int, int, tuple[int, ...]]
     n = numbers
     accesses = work.lds_bytes + work.sts_bytes
     moving = accesses / n.rate("smem.warp") / TICKS_PER_CYCLE if accesses else Fraction(0)
-    loads = max(work.chain_lds * n.exact("smem.load_latency"), moving)
+    loads = work.chain_lds * n.exact("smem.load_latency")
+    outer = _outer_products(n, work)
+    if not outer:  # its loads would lie among the FFMA
+        loads = max(loads, moving)
     chain = (
         work.chain_ffma * n.exact("alu.ffma_latency")
         + work.chain_alu * n.exact("alu.alu_latency")
         + work.chain_lds * n.exact("smem.load_latency")
     )
     pipes = (
-        work.ffma * n.exact("alu.ffma") if work.ffma else 0,
+        (work.ffma * n.exact("alu.ffma") if work.ffma else 0) + outer,
         (work.alu * n.exact("alu.alu") if work.alu else 0)
         + (work.cvt * n.exact("alu.cvt") if work.cvt else 0),
         work.mufu * n.exact("alu.mufu") if work.mufu else 0,
         work.shuffle * n.exact("alu.shfl") if work.shuffle else 0,
-        work.ffma + work.alu + work.cvt + work.mufu + work.shuffle,
+        work.ffma + work.alu + work.cvt + work.mufu + work.shuffle + work.lds + outer,
     )
     return ticks(max(chain, moving)), ticks(loads), tuple(ticks(p) for p in pipes)
+
+
+def _outer_products(n: Numbers, work: Work) -> Fraction:
+    """Cycles of a sub-partition for a warp's outer products: they are limited by the reads of
+    their registers, which stop every other instruction as well."""
+    across, along = work.ffma_across, work.ffma_along
+    cycles = Fraction(0)
+    if across:
+        cycles += across * n.exact("alu.ffma_across")
+    if along:
+        cycles += along * n.exact("alu.ffma_along")
+    return cycles + n.exact("code.outer_products") if cycles else cycles
 
 
 def compute(a: Agent, s: Step) -> bool:

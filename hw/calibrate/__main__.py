@@ -12,7 +12,7 @@ def main(argv: list[str] | None = None) -> int:
         command = verbs.add_parser(verb, help="measure on the GPU and write raw rows as JSON")
         command.add_argument("--out", type=Path, required=True, help="JSON file to write")
         command.add_argument("--cubins", type=Path, help="folder written by `compile`")
-        command.add_argument("--only", help="only benchmarks whose name starts so")
+        command.add_argument("--only", help="benchmarks whose name starts so; several by commas")
     command = verbs.add_parser("compile", help="compile all kernels into a folder (no GPU)")
     command.add_argument("--cubins", type=Path, required=True)
     command = verbs.add_parser("fit", help="raw rows and a machine file in, machine file out")

@@ -43,6 +43,7 @@ ISSUE: dict[str, tuple[int, int, tuple[int, int]]] = {
     "cp_wait": (33, 32, (16, 48)),
 }
 STYLES = ("converged", "diverged", "diverged_counted", "diverged_tight")
+SHARES = ("none", "i, i^1", "i, i^2", "i, i^4", "four places", "all")
 PIPES = {"ffma": 0, "lop3": 1, "ex2": 2, "cvt": 3, "shfl": 4, "lds": 5, "fmnmx": 6, "imad": 7}
 
 
@@ -175,12 +176,13 @@ def _pipes() -> Iterator[Case]:
                 words=1024,
                 repeat=20,
             )
-    for width in (4, 16):
+    for width, share in ((4, 0), (16, 0), (16, 1), (16, 2), (16, 3), (16, 4), (16, 5)):
         for warps in (1, 4, 8):
+            defines = (("OP", 0), ("CHAINS", 1), ("LDS_WIDTH", width), ("LDS_SHARE", share))
             yield Case(
                 "lds_rate",
-                {"width": width, "warps": warps},
-                Variant("alu.cu", (("OP", 0), ("CHAINS", 1), ("LDS_WIDTH", width))),
+                {"width": width, "warps": warps, "share": SHARES[share]},
+                Variant("alu.cu", defines),
                 "lds_rate",
                 _pipe_reduce(1, warps),  # type: ignore[arg-type]
                 block=32 * warps,

@@ -12,6 +12,8 @@ from .rows import Rows
 
 KB = 1024
 TILE = 128 * 128 * 4  # bytes of an fp32 accumulator tile
+TILE_8X8 = "8x8"  # results of a thread
+SUB_PARTITIONS = 4
 
 
 def issue(op: str, low: int = 16, high: int = 48) -> Callable[[Rows], float]:
@@ -214,6 +216,44 @@ def wgmma_code(rows: Rows) -> float:
 def ffma(rows: Rows) -> float:
     """Dependent FFMA: the slope of a consumer's turn over its work."""
     return rows.slope("consumer_turn", "work", 16, 64, warps=1, load=1, proxy=1, counted=0)
+
+
+def outer_step(rows: Rows, factors: str, tile: str, warps: int) -> float:
+    """Cycles of a sub-partition for one step of a warp's outer products, loads included."""
+    return rows.slope("outer", "depth", 4, 16, factors=factors, tile=tile, warps=warps) / (
+        warps / SUB_PARTITIONS
+    )
+
+
+def outer_ffma(rows: Rows, factors: str, tile: str = TILE_8X8) -> float:
+    """One FFMA of an outer product: a step beside its loads, at two and four warps each."""
+    rows_, columns = (int(n) for n in tile.split("x"))
+    loads = (rows_ + columns) // 4
+    steps = [outer_step(rows, factors, tile, warps) for warps in (8, 16)]
+    return mean((step - loads) / (rows_ * columns) for step in steps)
+
+
+def outer_spread(factors: str) -> Callable[[Rows], float]:
+    """Half of what tiles of other shapes differ by: compilers choose their registers."""
+
+    def spread(rows: Rows) -> float:
+        each = [outer_ffma(rows, factors, tile) for tile in ("4x8", "8x4", "4x12", "12x4", "8x8")]
+        return (max(each) - min(each)) / 2
+
+    return spread
+
+
+def outer_turns(rows: Rows) -> list[float]:
+    """What a turn with outer products takes of a sub-partition beside its steps and its loop."""
+    return [
+        rows.median("outer", factors=factors, tile=TILE_8X8, depth=4, warps=warps)
+        / (warps / SUB_PARTITIONS)
+        - 4 * outer_step(rows, factors, TILE_8X8, warps)
+        - rows.median("loop", body=128, warps=1)
+        + 512
+        for factors in ("step", "row")
+        for warps in (8, 16)
+    ]
 
 
 def lds(rows: Rows) -> float:

@@ -7,6 +7,7 @@ __all__ = ["LOWEST", "RULES", "Rule"]
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import mean
 from typing import Any
 
 from . import derive as d
@@ -153,6 +154,12 @@ RULES: dict[str, Rule] = {
     "wgmma.wait": _issue_rule("wgmma_wait"),
     "wgmma.queue_depth": Rule("count", "wgmma_once", d.wgmma_queue),
     **_pipe_rules("ffma", "ffma"),
+    "alu.ffma_across": Rule(
+        "cycles", "outer", lambda r: d.outer_ffma(r, "step"), d.outer_spread("step")
+    ),
+    "alu.ffma_along": Rule(
+        "cycles", "outer", lambda r: d.outer_ffma(r, "row"), d.outer_spread("row")
+    ),
     "alu.ffma_latency": Rule("cycles", "consumer_turn", d.ffma),
     **_pipe_rules("alu", "lop3"),
     **_pipe_rules("mufu", "ex2"),
@@ -223,6 +230,12 @@ RULES: dict[str, Rule] = {
     "code.consumer": Rule("cycles", "consumer_turn", d.consumer_code),
     "code.wgmma_consumer": Rule("cycles", "wgmma_turn", d.wgmma_code, lambda r: 12.0),
     "code.cp_async": Rule("cycles", "cp_async_turn", d.cp_code, lambda r: 7.0),
+    "code.outer_products": Rule(
+        "cycles",
+        "outer",
+        lambda r: mean(d.outer_turns(r)),
+        lambda r: (max(d.outer_turns(r)) - min(d.outer_turns(r))) / 2,
+    ),
     "clock.boost": Rule("mhz", "clock_idle", lambda r: r.median("clock_idle", "mhz")),
     "clock.tensor_burst": Rule("mhz", "clock_tensor", d.tensor_mhz(slice(0, 4))),
     "clock.tensor_sustained": Rule("mhz", "clock_tensor", d.tensor_mhz(slice(-40, None))),

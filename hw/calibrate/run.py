@@ -22,6 +22,7 @@ import numpy as np
 from .case import Case
 from .cases_code import code_cases
 from .cases_copy import copy_cases
+from .cases_fma import fma_cases
 from .cases_share import share_cases
 from .cases_sync import sync_cases
 from .sources import compile_variant
@@ -35,6 +36,7 @@ def all_cases() -> Iterator[Case]:
     yield from share_cases()
     yield from sync_cases()
     yield from code_cases()
+    yield from fma_cases()
 
 
 def compile_all(folder: Path) -> int:
@@ -70,7 +72,10 @@ def run_child(out: Path, cubins: Path | None, only: str | None) -> int:
 
 
 def measure(out: Path, cubins: Path | None, only: str | None) -> int:
-    """Measure every case whose name starts with `only`; a failing case is recorded, not fatal."""
+    """Measure every case whose name starts with `only`; a failing case is recorded, not fatal.
+
+    Several beginnings stand with commas between them.
+    """
     from .lab import Lab
 
     lab = Lab(cubins)
@@ -79,7 +84,7 @@ def measure(out: Path, cubins: Path | None, only: str | None) -> int:
     begin = saved = time.monotonic()
     failures = 0
     for case in all_cases():
-        if only and not case.bench.startswith(only):
+        if only and not case.bench.startswith(tuple(only.split(","))):
             continue
         head: Row = {"bench": case.bench, "params": case.params, "unit": case.unit}
         try:

@@ -11,6 +11,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from .operands import PATTERNS, rewrite
+
 ARCHITECTURE = "sm_90a"
 KERNELS = Path(__file__).parent / "kernels"
 
@@ -41,11 +43,14 @@ def source_of(variant: Variant) -> str:
 
 def compile_variant(variant: Variant) -> tuple[Any, str]:
     """Compile to a cubin; return cuda.core's object code and the assembler's log."""
-    from cuda.core import Program, ProgramOptions
+    from cuda.core import ObjectCode, Program, ProgramOptions
 
     log = io.StringIO()
     options = ProgramOptions(arch=ARCHITECTURE, std="c++17")
     code = Program(source_of(variant), "c++", options).compile("cubin", logs=log)
+    pattern = dict(variant.defines).get("PATTERN")
+    if pattern is not None:
+        code = ObjectCode.from_cubin(rewrite(code.code, PATTERNS[pattern]))
     return code, log.getvalue().strip("\0 \n")
 
 

@@ -159,3 +159,28 @@ def test_plain_loads_wait_for_memory_and_shared_accesses_take_turns() -> None:
     assert load == pytest.approx(float(H200.l2.latency_cycles), rel=0.02)
     pair = cycles(plain(4, shared=True)) - cycles(plain(3, shared=True))
     assert 25 <= pair <= 35  # measured: store, then load of the same address, 30 to 34
+
+
+@pytest.mark.parametrize("warps", [4, 8, 16])
+@pytest.mark.parametrize("kind", ["across", "along"])
+def test_outer_products_take_the_sub_partition_for_reading_registers(warps: int, kind: str) -> None:
+    """Beside them nothing is issued: loads and other instructions come on top."""
+    each = H200.alu.ffma_across_cycles if kind == "across" else H200.alu.ffma_along_cycles
+    own = 256 * each + H200.code.outer_products_cycles + 20 + 30
+    work = Work(**{f"ffma_{kind}": 256}, lds=20, alu=30)
+    idle = cycles(compute(warps, Work()))
+    assert cycles(compute(warps, work)) - idle == pytest.approx(4 * warps / 4 * float(own), abs=1)
+
+
+def test_loads_of_outer_products_lie_among_them() -> None:
+    """Other computations load everything first."""
+    bytes_ = 64 * 256
+    moving = float(bytes_ / H200.smem.warp_bytes_per_cycle)
+
+    def loads_cost(work: Work, loading: Work) -> float:
+        return (cycles(compute(4, loading)) - cycles(compute(4, work))) / 4
+
+    plain = loads_cost(Work(ffma=4000), Work(ffma=4000, lds_bytes=bytes_))
+    outer = loads_cost(Work(ffma_across=4000), Work(ffma_across=4000, lds_bytes=bytes_))
+    assert plain == pytest.approx(moving, abs=1)
+    assert outer == 0

@@ -50,11 +50,24 @@ extern "C" __global__ void pipe(KERNEL_ARGS) {
 }
 
 // Independent 4- or 16-byte loads from shared memory: LDS_WIDTH, 64 unrolled; out[warp] = cycles.
+// LDS_SHARE: lanes that read one place: 0 none, 1 the lanes of a pair (i, i^1), 2 lanes i, i^2, 3 both
+// groups of eight (i, i^4), 4 four places for the warp in pairs i, i^2, 5 all lanes.
 #ifndef LDS_WIDTH
 #define LDS_WIDTH 4
 #endif
+#ifndef LDS_SHARE
+#define LDS_SHARE 0
+#endif
+DEV u32 place(u32 lane) {
+  return LDS_SHARE == 0   ? lane
+         : LDS_SHARE == 1 ? lane / 2
+         : LDS_SHARE == 2 ? lane / 4 * 2 + lane % 2
+         : LDS_SHARE == 3 ? lane / 8 * 4 + lane % 4
+         : LDS_SHARE == 4 ? lane / 16 * 2 + lane % 2
+                          : 0;
+}
 extern "C" __global__ void lds_rate(KERNEL_ARGS) {
-  u32 a = saddr(smem) + (threadIdx.x % 32) * LDS_WIDTH;
+  u32 a = saddr(smem) + place(threadIdx.x % 32) * LDS_WIDTH;
   for (int round = 0; round < 3; ++round) {
     u32 s = 0;
     __syncthreads();
