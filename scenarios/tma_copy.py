@@ -1,8 +1,9 @@
 """tma_copy: one TMA load in, one added to every element, one TMA store out; a tile for each CTA.
 
-Thread 0 issues the copy, then announces its bytes: that is legal while arrivals are pending, and
-all 128 threads arrive afterwards. Both proxy fences are needed: one for the load's barrier, one for
-the data that are stored. Boxes that hang over are filled as they come in, clipped as they go out.
+Thread 0 issues the copy, then announces its bytes as it arrives: that is legal while arrivals are
+pending. The other 127 threads arrive on their own, and each waits by the state that its arrive
+returned. Both proxy fences are needed: one for the load's barrier, one for the data that are
+stored. Boxes that hang over are filled as they come in, clipped as they go out.
 """
 
 from __future__ import annotations
@@ -65,6 +66,11 @@ TWINS = (
         summary="the barrier expects 1 arrival, 128 threads arrive",
     ),
     Twin(
+        name="state_not_kept",
+        rule=Rule.FOREIGN_STATE,
+        summary="the thread that announces the bytes waits by a state that it did not keep",
+    ),
+    Twin(
         name="no_exit_wait",
         rule=Rule.OUTSTANDING_AT_EXIT,
         summary="the CTA ends while its store may still read shared memory",
@@ -99,6 +105,7 @@ def tma_copy(*, m: int = 2048, n: int = 2048, twin: str = "") -> Schedule:
     result_map = k.tensor_map("result_map", result, box=(ROWS, COLUMNS))
     tile = k.smem_tile("tile", (ROWS, COLUMNS), "i32")[0]
     full = k.mbarriers("full", count=1 if twin == "count_one" else 32 * WARPS)
+    state = k.mbarrier_state("state")
     k.grid(-(-n // COLUMNS), -(-m // ROWS))
     k.block(WARPS)
     corner = (k.block_idx_y * ROWS, k.block_idx * COLUMNS)
@@ -111,10 +118,14 @@ def tma_copy(*, m: int = 2048, n: int = 2048, twin: str = "") -> Schedule:
     k.bar.sync()
     with k.elect_thread():
         k.tma.load(tile, source_map, corner, full[0])
-        k.mbarrier.expect_tx(full[0], announced.get(twin, TILE_BYTES))
-    k.bar.warp_sync()
-    k.mbarrier.arrive(full[0])
-    k.mbarrier.wait(full[0], 0)
+        k.mbarrier.arrive_expect_tx(
+            full[0],
+            announced.get(twin, TILE_BYTES),
+            state=None if twin == "state_not_kept" else state,
+        )
+    with k.others():
+        k.mbarrier.arrive(full[0], state=state)
+    k.mbarrier.wait_state(full[0], state)
     rows = ROWS // WARPS
     first = k.warp_in_role * rows
     meant = source.box((corner[0] + first, corner[1]), (rows, COLUMNS))

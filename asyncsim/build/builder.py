@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeVar
 
 from asyncsim.build import families
 from asyncsim.build.cluster import ClusterBarrierFamily
 from asyncsim.build.declare import Declarations, check_name
+from asyncsim.build.handles import MbarrierArray
+from asyncsim.build.mbarrier import MbarrierFamily
 from asyncsim.build.pipeline import Pipeline, PipelineState
 from asyncsim.build.tma import TmaFamily
 from asyncsim.build.value import Index, Value, as_expr
@@ -26,6 +29,8 @@ from asyncsim.ir.validate import validate
 from asyncsim.memory.layout import place
 
 MAX_STATEMENTS = 100_000
+
+_PARTS = {Scope.ELECTED: ("one lane", "elect"), Scope.OTHERS: ("some lanes", "others")}
 
 OpT = TypeVar("OpT", bound=OpBase)
 
@@ -49,7 +54,7 @@ class ScheduleBuilder(Declarations):
         self._warps = 0
         self._body: list[Stmt] = []
         self._open: list[list[Stmt]] = [self._body]
-        self._elected: str = ""  # "", "warp", "role"
+        self._lanes = Scope.ALL_LANES  # who runs the open block: all lanes, the elected, the others
         self._role_warps = 0  # warps of the open role; 0 in the common part
         self._var_depth: dict[str, int] = {}
         self._elect_depth = 0
@@ -58,7 +63,7 @@ class ScheduleBuilder(Declarations):
         self._statements = 0
         self._next_op = 0
         self._finished = False
-        self.mbarrier = families.MbarrierFamily(self)
+        self.mbarrier = MbarrierFamily(self)
         self.tma = TmaFamily(self)
         self.cp_async = families.CpAsyncFamily(self)
         self.bulk = families.BulkFamily(self)
@@ -127,7 +132,7 @@ class ScheduleBuilder(Declarations):
         phase = int(producer)
         return PipelineState(self, stages, start_stage=start, start_phase=phase, name=name)
 
-    def pipeline(self, full: families.MbarrierArray, empty: families.MbarrierArray) -> Pipeline:
+    def pipeline(self, full: MbarrierArray, empty: MbarrierArray) -> Pipeline:
         """CUTLASS's verbs over a full and an empty barrier array; adds no ops of its own."""
         return Pipeline(self, full, empty)
 
@@ -195,31 +200,51 @@ class ScheduleBuilder(Declarations):
     @contextmanager
     def elect(self) -> Iterator[None]:
         """One lane of each warp runs the body (``elect.sync``)."""
-        with self._elect("warp"):
+        with self._elect(of_role=False):
             yield
 
     @contextmanager
     def elect_thread(self) -> Iterator[None]:
         """One thread of the role (of the block, outside roles) runs the body."""
-        with self._elect("role"):
+        with self._elect(of_role=True):
             yield
 
     @contextmanager
-    def _elect(self, who: str) -> Iterator[None]:
+    def others(self) -> Iterator[None]:
+        """The lanes, or threads, that the election just above did not pick run the body."""
+        before = self._open[-1][-1] if self._open[-1] else None
+        if not isinstance(before, Elect) or before.others:
+            raise ScheduleError(
+                "others() does not follow an election",
+                fix="write it right after `with k.elect():` or `with k.elect_thread():`",
+                loc=caller(),
+            )
+        with self._by(Scope.OTHERS) as body:
+            yield
+        self._open[-1][-1] = replace(before, others=tuple(body))
+
+    @contextmanager
+    def _elect(self, *, of_role: bool) -> Iterator[None]:
         loc = caller()
-        if self._elected:
+        if self._lanes is not Scope.ALL_LANES:
             raise ScheduleError(
                 "elect inside elect: one lane is running already", fix="drop the inner one", loc=loc
             )
+        with self._by(Scope.ELECTED) as body:
+            yield
+        self._add(Elect(body=tuple(body), of_role=of_role, loc=loc))
+
+    @contextmanager
+    def _by(self, lanes: Scope) -> Iterator[list[Stmt]]:
+        """A block that ``lanes`` run."""
         body: list[Stmt] = []
         self._open.append(body)
-        self._elected = who
+        self._lanes = lanes
         self._elect_depth += 1
-        yield
+        yield body
         self._elect_depth -= 1
-        self._elected = ""
+        self._lanes = Scope.ALL_LANES
         self._open.pop()
-        self._add(Elect(body=tuple(body), of_role=who == "role", loc=loc))
 
     @contextmanager
     def specialize(self) -> Iterator[None]:
@@ -293,16 +318,15 @@ class ScheduleBuilder(Declarations):
     # -- for the families ----------------------------------------------------------------------
 
     def emit(self, node: type[OpT], *, scope: Scope | None = None, **fields: object) -> None:
-        """Append an op: ``scope`` None means all lanes, or the elected lane inside ``elect``."""
-        elected = bool(self._elected)
-        if scope in (Scope.WARP, Scope.WARPGROUP) and elected:
+        """Append an op: ``scope`` None means those lanes that run the open block."""
+        if scope in (Scope.WARP, Scope.WARPGROUP) and self._lanes is not Scope.ALL_LANES:
+            some, block = _PARTS[self._lanes]
             raise ScheduleError(
-                f"{node.__name__} is executed by whole warps, not by one lane",
-                fix="move it out of elect",
+                f"{node.__name__} is executed by whole warps, not by {some}",
+                fix=f"move it out of {block}",
                 loc=caller(),
             )
-        actual = scope or (Scope.ELECTED if elected else Scope.ALL_LANES)
-        op = node(id=self._next_op, scope=actual, loc=caller(), **fields)
+        op = node(id=self._next_op, scope=scope or self._lanes, loc=caller(), **fields)
         self._next_op += 1
         self._add(op)  # type: ignore[arg-type]
 

@@ -11,6 +11,7 @@ from asyncsim.build.handles import (
     MbarrierArray,
     NamedBarrierHandle,
     SmemHandle,
+    StateHandle,
     TensorMapHandle,
 )
 from asyncsim.build.where import caller
@@ -25,6 +26,7 @@ from asyncsim.ir.decl import (
     NamedBarrier,
     OobFill,
     SmemTile,
+    StateRegister,
     Swizzle,
     TensorMap,
 )
@@ -170,6 +172,13 @@ class Declarations:
         decl = NamedBarrier(name=name, id=int(id), threads=int(threads), loc=caller())
         self._decls.append(decl)
         return NamedBarrierHandle(decl)
+
+    def mbarrier_state(self, name: str) -> StateHandle:
+        """A register of every thread for the *state* that an arrive returns."""
+        self._new_name(name)
+        decl = StateRegister(name=name, loc=caller())
+        self._decls.append(decl)
+        return StateHandle(decl)
 
     def fragment(
         self, name: str, *, registers: int, dtype: str | DType = DType.F32

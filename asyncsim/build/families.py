@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asyncsim.build.handles import (
     FragmentHandle,
     GlobalHandle,
-    MbarrierArray,
     NamedBarrierHandle,
     TileView,
 )
@@ -25,14 +23,11 @@ from asyncsim.ir.op import (
     GroupKind,
     MaxNRegDirection,
     MbarrierRef,
-    MemScope,
     Scope,
 )
 
 if TYPE_CHECKING:
     from asyncsim.build.builder import ScheduleBuilder
-
-__all__ = ["MbarrierArray"]
 
 
 class Family:
@@ -40,70 +35,6 @@ class Family:
 
     def __init__(self, builder: ScheduleBuilder) -> None:
         self._k = builder
-
-
-class MbarrierFamily(Family):
-    """mbarrier.* (PTX ISA, Parallel Synchronization: mbarrier)."""
-
-    def init(self, barrier: MbarrierRef, count: int) -> None:
-        """mbarrier.init: phase 0, ``count`` arrivals pending."""
-        self._k.emit(ops.MbarrierInit, mbarrier=barrier, count=int(count))
-
-    def init_all(self, *arrays: MbarrierArray) -> None:
-        """mbarrier.init of every stage of each array, with its declared count."""
-        for array in arrays:
-            for stage in range(array.decl.stages):
-                self.init(array[stage], array.decl.count)
-
-    def inval(self, barrier: MbarrierRef) -> None:
-        """mbarrier.inval: the memory may be used for something else."""
-        self._k.emit(ops.MbarrierInval, mbarrier=barrier)
-
-    def at(self, barrier: MbarrierRef, rank: Index) -> MbarrierRef:
-        """The barrier at the same place in another CTA of the cluster (mapa)."""
-        return replace(barrier, rank=as_expr(rank))
-
-    def arrive(
-        self, barrier: MbarrierRef, count: int = 1, *, scope: str = "cta", relaxed: bool = False
-    ) -> None:
-        """mbarrier.arrive; every lane that runs it arrives. Releases at ``scope``, "cta" or
-        "cluster"; ``relaxed`` releases nothing."""
-        self._k.emit(
-            ops.MbarrierArrive,
-            mbarrier=barrier,
-            count=int(count),
-            memory=_scope(scope),
-            relaxed=relaxed,
-        )
-
-    def expect_tx(self, barrier: MbarrierRef, bytes: Index) -> None:
-        """mbarrier.expect_tx (relaxed): announce bytes, no arrival."""
-        self._k.emit(ops.MbarrierExpectTx, mbarrier=barrier, bytes=as_expr(bytes))
-
-    def arrive_expect_tx(
-        self, barrier: MbarrierRef, bytes: Index, *, scope: str = "cta", relaxed: bool = False
-    ) -> None:
-        """mbarrier.arrive.expect_tx: announce bytes, then arrive, as one instruction."""
-        self._k.emit(
-            ops.MbarrierArriveExpectTx,
-            mbarrier=barrier,
-            bytes=as_expr(bytes),
-            memory=_scope(scope),
-            relaxed=relaxed,
-        )
-
-    def wait(
-        self, barrier: MbarrierRef, parity: Index, *, scope: str = "cta", relaxed: bool = False
-    ) -> None:
-        """Block until the phase of this parity has completed (try_wait in a loop). Acquires at
-        ``scope``; ``relaxed`` acquires nothing."""
-        self._k.emit(
-            ops.MbarrierWait,
-            mbarrier=barrier,
-            parity=as_expr(parity),
-            memory=_scope(scope),
-            relaxed=relaxed,
-        )
 
 
 class CpAsyncFamily(Family):
@@ -379,15 +310,6 @@ def _chunks(
             dst.box((row, col), (1, per_chunk)),
             src.box((row + start[0], col + start[1]), (1, per_chunk)),
         )
-
-
-def _scope(name: str) -> MemScope:
-    try:
-        return MemScope(name)
-    except ValueError:
-        raise ScheduleError(
-            f"memory scope {name!r}", fix="use cta or cluster", loc=caller()
-        ) from None
 
 
 def _group_depth(n: int) -> None:

@@ -14,6 +14,7 @@ from asyncsim.ir.decl import (
     Mbarrier,
     NamedBarrier,
     SmemTile,
+    StateRegister,
     TensorMap,
 )
 from asyncsim.ir.expr import ZERO, Const, binary
@@ -34,6 +35,13 @@ class NamedBarrierHandle:
     """A hardware barrier, for ``k.bar.sync`` and ``k.bar.arrive``."""
 
     def __init__(self, decl: NamedBarrier) -> None:
+        self.decl = decl
+
+
+class StateHandle:
+    """The register that keeps what an arrive returns."""
+
+    def __init__(self, decl: StateRegister) -> None:
         self.decl = decl
 
 

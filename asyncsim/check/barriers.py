@@ -10,9 +10,10 @@ from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.counting import Arrival, Counting, Wait, wait_key
 from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, Step
-from asyncsim.ir.op import MbarrierArrive, MbarrierArriveExpectTx, MbarrierWait, MemScope
+from asyncsim.ir.op import MbarrierArrive, MbarrierArriveExpectTx, MbarrierWaitOp, MemScope
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
+from asyncsim.sync import ArriveState
 from asyncsim.sync.mbarrier import TX_LIMIT
 
 WARP = 32
@@ -95,21 +96,26 @@ class Barriers:
         if not ordered:
             self._breach(self._make(b, Condition.F, b.state.generation - 1, step, other))
 
-    def arrive(self, b: Barrier, chain: Chain, step: Step, count: int, tx: int = 0) -> None:
+    def arrive(self, b: Barrier, chain: Chain, step: Step, count: int, tx: int = 0) -> ArriveState:
         """Each lane of an observer arrives ``count`` times; ``tx`` bytes are announced first.
+
+        The state that the last of them gets (where they part, condition A fails: no proof).
 
         The lanes arrive one by one: a phase may end between two of them. More arrivals by one
         instruction than a phase takes are an overflow all the same: no phase can be meant.
         """
         fit = b.state.pending // count if b.state.initialised and count > 0 else 0
         if not 0 < fit < chain.lanes or WARP * count > b.state.count:
+            state = b.state.arrive_state()
             self._arrive(b, chain, step, count * chain.lanes, tx * chain.lanes)
-            return
+            return state
         left = chain.lanes
         while left:
             part = max(1, min(left, b.state.pending // count))
+            state = b.state.arrive_state()
             self._arrive(b, chain, step, count * part, tx * part)
             left -= part
+        return state
 
     def _arrive(self, b: Barrier, chain: Chain, step: Step, count: int, tx: int) -> None:
         """``count`` arrivals and ``tx`` bytes as one op."""
@@ -173,14 +179,13 @@ class Barriers:
             self._completed(b, step)
         return (b.base + generation + 2) << self._layout.shift(Section.MEMORY, b.comp)
 
-    def wait(self, b: Barrier, chains: tuple[Chain, ...], step: Step, parity: int) -> bool:
-        """Try to pass; False while it blocks."""
-        state = b.state
-        if not state.passes(parity):
+    def wait(self, b: Barrier, chains: tuple[Chain, ...], step: Step, *, passes: bool) -> bool:
+        """A wait by parity or state that ``passes``, or blocks; False while it blocks."""
+        if not passes:
             for chain in chains:
                 self._require(b, chain.now(step.pos), 1, step, Condition.F)
             return False
-        observed = state.generation - 1
+        observed = b.state.generation - 1
         b.observed = max(b.observed, observed)
         for chain in chains:
             seen = self.level(b, chain.clock) >= observed + 2
@@ -204,7 +209,7 @@ class Barriers:
 
     def _acquired(self, b: Barrier, step: Step) -> int:
         op = step.dyn.op
-        assert isinstance(op, MbarrierWait)
+        assert isinstance(op, MbarrierWaitOp)
         if op.relaxed:
             return b.released & self._control_mask
         if op.memory is MemScope.CLUSTER:

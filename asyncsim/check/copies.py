@@ -121,11 +121,13 @@ class Copies:
     def _one_copy(self, agent: Agent, step: Step) -> None:
         """Lanes of one op that write common bytes do so in no order."""
         op = step.dyn.op
-        if op.scope is not Scope.ALL_LANES or agent.who is Who.ELECTED:
+        if op.scope is Scope.ELECTED or agent.who is Who.ELECTED:
             return
+        lanes = 31 if op.scope is Scope.OTHERS else 32
         for access in step.dyn.accesses:
             if access.write and not access.lanes:
-                message = f"each of 32 lanes issues {op_text(step.dyn)}: 32 copies to one place"
+                what = op_text(step.dyn)
+                message = f"each of {lanes} lanes issues {what}: {lanes} copies to one place"
             elif access.write and lanes_collide(access):
                 message = f"lanes of {op_text(step.dyn)} write common bytes: which stays is open"
             else:

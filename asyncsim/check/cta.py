@@ -14,11 +14,12 @@ from asyncsim.check.counting import (
     counts_hold,
     next_must,
 )
+from asyncsim.check.describe import op_text, who_text
 from asyncsim.check.execution import Execution
 from asyncsim.check.exits import check_exit
 from asyncsim.check.findings import breach_text, findings_of
 from asyncsim.check.grid import Bounds
-from asyncsim.check.model import Breach, Condition, End
+from asyncsim.check.model import Breach, Condition, End, Step
 from asyncsim.check.policy import Directed, Eager, HeldBack, Lazy, Policy, Random
 from asyncsim.check.replay import ReplayMismatch, Scripted
 from asyncsim.check.search import Choice, Search, SearchResult
@@ -62,7 +63,12 @@ class _Cta:
         return self._program.schedule
 
     def execute(
-        self, policy: Policy, *, chain_phases: bool = True, counting: Counting | None = None
+        self,
+        policy: Policy,
+        *,
+        chain_phases: bool = True,
+        counting: Counting | None = None,
+        meets: bool = False,
     ) -> tuple[Execution, list[Finding]]:
         """Run to the end; the findings that it shows."""
         schedule = self.schedule
@@ -80,6 +86,7 @@ class _Cta:
             chain_phases=chain_phases,
             bounds=self._bounds,
             counting=counting,
+            meets=meets,
         )
         report = execution.run()
         if report.end is End.FINISHED:
@@ -106,12 +113,15 @@ def check_cta(
 ) -> CtaVerdict:
     """Decide one CTA."""
     cta = _Cta(program, block, bounds)
-    reference, found = cta.execute(Eager(), chain_phases=False)
+    reference, found = cta.execute(Eager(), chain_phases=False, meets=True)
+    parted = reference.report.parted
     cta.suspects = breaches = list(reference.report.breaches.values())
 
     def verdict(
         findings: list[Finding], *, certified: bool = False, note: str = "", states: int = 0
     ) -> CtaVerdict:
+        if parted is not None and not _errors(findings):
+            certified, note = False, note or _parted_text(parted)
         return CtaVerdict(
             findings=tuple(findings),
             certified=certified,
@@ -164,11 +174,14 @@ def _count(cta: _Cta, reference: Execution) -> bool:
             o, ops.TmaLoad | ops.StAsync | ops.MbarrierExpectTx | ops.MbarrierArriveExpectTx
         )
     }
-    reinitialised = {
-        o.mbarrier.name for o in cta.schedule.ops() if isinstance(o, ops.MbarrierInval)
+    # a wait by a state is for whatever phase its arrival counts in: counting does not say which
+    varying = {
+        o.mbarrier.name
+        for o in cta.schedule.ops()
+        if isinstance(o, ops.MbarrierInval | ops.MbarrierWaitState)
     }
     barriers = reference.barriers.by_key
-    keys = frozenset(k for k in barriers if k.name not in with_bytes | reinitialised)
+    keys = frozenset(k for k in barriers if k.name not in with_bytes | varying)
     if not keys or reference.report.end is not End.FINISHED or _requests_registers(cta.schedule):
         return False
     counts = {k: barriers[k].state.count for k in keys}
@@ -221,6 +234,9 @@ def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
     # a barrier that lives twice: the search numbers the phases of each life from 0
     if _lives_twice(skeleton):
         result.exhausted = False
+    # elections that hold lanes are not in the search
+    if result.parted:
+        result.exhausted = False
     # the search takes lanes 1..31 as one; where their arrivals may part, it proves nothing
     if undecided or any(map(_lanes_may_part, suspects)):
         result.exhausted = False
@@ -234,6 +250,14 @@ def _speaks_to_others(schedule: Schedule) -> bool:
     )
 
 
+def _parted_text(step: Step) -> str:
+    return (
+        f"{who_text(step)} waits inside an election, at {op_text(step.dyn)} ({step.dyn.op.loc}), "
+        "for what its warp's other lanes do after it, and they may be held until it is through; "
+        "write what they do under `with k.others():`"
+    )
+
+
 def _lives_twice(skeleton: Skeleton) -> bool:
     """Whether some mbarrier is initialised more than once."""
     inits = [op.target for t in skeleton.threads for op in t.ops if op.move is Move.INIT]
@@ -242,7 +266,7 @@ def _lives_twice(skeleton: Skeleton) -> bool:
 
 def _lanes_may_part(breach: Breach) -> bool:
     counts = breach.condition in (Condition.A, Condition.E)
-    return counts and breach.step.dyn.op.scope is Scope.ALL_LANES
+    return counts and breach.step.dyn.op.scope in (Scope.ALL_LANES, Scope.OTHERS)
 
 
 def _held_by_exited(execution: Execution) -> bool:

@@ -28,6 +28,8 @@ def op_text(dyn: Dyn) -> str:
             return f"mbarrier.arrive.expect_tx {dyn.barrier} {dyn.value} bytes"
         case ops.MbarrierWait():
             return f"mbarrier wait {dyn.barrier} parity {dyn.value}"
+        case ops.MbarrierWaitState(state=state):
+            return f"mbarrier wait {dyn.barrier} by {state}"
         case ops.CpAsync(dst=dst, src=src):
             return f"cp.async {src.tensor} -> {dst.tile}"
         case ops.TmaLoad(dst=dst, src=src):
@@ -82,6 +84,8 @@ def who_text(step: Step, who: Who | None = None) -> str:
     scope = step.dyn.op.scope
     if scope is Scope.ELECTED:
         return f"{warp}, elected lane"
+    if scope is Scope.OTHERS:
+        return f"{warp}, other lanes"
     if scope is Scope.ALL_LANES and (who or step.who) is Who.OTHERS:
         return f"{warp}, other lanes"
     if scope is Scope.ALL_LANES and (who or step.who) is Who.ELECTED:

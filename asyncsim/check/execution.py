@@ -17,6 +17,7 @@ from asyncsim.check.clock import FIELD_BITS, ClockLayout, Section
 from asyncsim.check.cluster import ClusterBarrier, Peers
 from asyncsim.check.copies import Landing, epoch_before
 from asyncsim.check.counting import Counting
+from asyncsim.check.elections import Elections, Meetings
 from asyncsim.check.global_memory import GlobalMemory
 from asyncsim.check.grid import Bounds
 from asyncsim.check.lanes import LaneOverlap
@@ -60,7 +61,8 @@ class Execution:
     ``places`` are all warps of the CTAs by rank, ``events`` their streams. ``chain_phases``: a wait
     also acquires what earlier phases of its barrier have released, as any single execution does;
     off for the certificate, which speaks for all executions. ``bounds`` checks the plain global
-    accesses. ``counting``: the barriers that are decided by counting.
+    accesses. ``counting``: the barriers that are decided by counting. ``meets``: lanes wait for
+    each other at the end of an election, as long as the execution gets on so.
     """
 
     def __init__(
@@ -73,7 +75,9 @@ class Execution:
         chain_phases: bool = False,
         bounds: Bounds | None = None,
         counting: Counting | None = None,
+        meets: bool = False,
     ) -> None:
+        self._meetings = Meetings(Elections(schedule) if meets else None)
         self.bounds = bounds
         self.schedule, self.policy = schedule, policy
         self.report = Report()
@@ -160,7 +164,7 @@ class Execution:
             while True:
                 while (agent := self.policy.next(self)) is not None:
                     self._step(agent)
-                if not self._diverge():
+                if not (self._diverge() or self._part()):
                     break
         except StopExecution:
             self.report.end = End.FAULT
@@ -175,7 +179,11 @@ class Execution:
             event = self._fetch(agent)
             if event is None:
                 self._end(agent)
+                self.wake(self._meetings.freed(agent.warp))
                 return
+        if agent.who is not Who.BOTH and self._meetings.holds(agent, self._twin(agent)):
+            agent.blocked = True
+            return
         step = Step(agent.warp, agent.who, agent.pos, event)
         bound = self._handlers.get(event[0].op.id)
         if bound is None:
@@ -198,6 +206,8 @@ class Execution:
         agent.pos += 1
         self.report.steps += 1
         self.ready.append(agent)
+        if self._meetings.held:
+            self.wake(self._meetings.freed(agent.warp))
         if logged:
             self.recent.append((step, False))
 
@@ -209,12 +219,11 @@ class Execution:
             self.cluster.ended(warp, self.layout.join(warp.elected.now(agent.pos), others))
 
     def _fetch(self, agent: Agent) -> Event | None:
-        """The agent's next event; the other lanes skip what only the elected lane executes."""
+        """The agent's next event; observers on their own skip what is for the other one only."""
+        foreign = _FOREIGN.get(agent.who)
         try:
             event = agent.warp.event(agent.pos)
-            while agent.who is Who.OTHERS and event is not None:
-                if event[0].op.scope is not Scope.ELECTED:
-                    break
+            while event is not None and event[0].op.scope is foreign:
                 agent.pos += 1
                 event = agent.warp.event(agent.pos)
         except ScheduleError as cause:
@@ -237,34 +246,52 @@ class Execution:
             agent.blocked = False
             self.ready.append(agent)
 
-    def split(self, agent: Agent) -> Agent:
-        """From here on the other lanes run on their own; returns their agent."""
-        agent.who = Who.ELECTED
-        others = Agent(agent.warp, Who.OTHERS, agent.pos)
-        self.agents.append(others)
-        self.ready.append(others)
-        return others
+    def split(self, agent: Agent, keeps: Who = Who.ELECTED) -> Agent:
+        """From here on the observers of a warp run on their own. The agent is that of ``keeps``;
+        returns that of the others."""
+        agent.who = keeps
+        twin = Agent(agent.warp, Who(Who.BOTH - keeps), agent.pos)
+        self.agents.append(twin)
+        self.ready.append(twin)
+        return twin
 
     def _diverge(self) -> bool:
-        """Nobody can run: let the other lanes pass the elected lanes that are blocked."""
+        """Nobody can run: let the lanes pass that those who are blocked do not hold."""
         found = False
         for agent in list(self.agents):
             event = agent.current
             if agent.who is not Who.BOTH or not agent.blocked or event is None:
                 continue
-            if event[0].op.scope is Scope.ELECTED:
-                self.split(agent)
+            scope = event[0].op.scope
+            if scope in (Scope.ELECTED, Scope.OTHERS):
+                self.split(agent, Who.ELECTED if scope is Scope.ELECTED else Who.OTHERS)
                 found = True
         return found
+
+    def _twin(self, agent: Agent) -> Agent:
+        """The agent of the other lanes of a warp that has diverged."""
+        return next(a for a in self.agents if a.warp is agent.warp and a is not agent)
+
+    def _part(self) -> bool:
+        """Nobody can run: let the lanes that are held go on, against what elections promise."""
+        held = self._meetings.end()
+        if not held:
+            return False
+        twin = self._twin(held[0])
+        if twin.current is not None:
+            self.report.parted = Step(twin.warp, twin.who, twin.pos, twin.current)
+        self.wake(held)
+        return True
 
     def joined(self, agent: Agent) -> bool:
         """Whether all lanes of the warp are here; lanes that diverged meet and become one again."""
         if agent.who is Who.BOTH:
             return True
-        twin = next(a for a in self.agents if a.warp is agent.warp and a is not agent)
+        twin = self._twin(agent)
         if twin.pos != agent.pos or not twin.blocked:
             return False
         self.agents.remove(twin)
+        self._meetings.freed(agent.warp)
         agent.who = Who.BOTH
         return True
 
@@ -344,6 +371,9 @@ class Execution:
             Fault(rule=rule, message=message, step=reader.step, other=other, name=region.name)
         )
 
+
+_FOREIGN = {Who.ELECTED: Scope.OTHERS, Who.OTHERS: Scope.ELECTED}
+"""What an observer on its own does not execute."""
 
 _LOCAL = (
     *get_args(ops.MemoryOp),

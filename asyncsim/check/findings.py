@@ -275,4 +275,11 @@ _BY_NAME = frozenset(
         Rule.OUTSTANDING_AT_EXIT,
     }
 )
-_STOPPED = frozenset({Rule.ARRIVAL_OVERFLOW, Rule.USE_BEFORE_INIT, Rule.REINIT_WITHOUT_INVAL})
+_STOPPED = frozenset(
+    {
+        Rule.ARRIVAL_OVERFLOW,
+        Rule.FOREIGN_STATE,
+        Rule.USE_BEFORE_INIT,
+        Rule.REINIT_WITHOUT_INVAL,
+    }
+)

@@ -13,7 +13,7 @@ from asyncsim.ir.op import GroupKind, Scope
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn
 from asyncsim.stream.program import Event, WarpPlace
-from asyncsim.sync import GroupQueue, SyncFault
+from asyncsim.sync import ArriveState, GroupQueue, SyncFault
 
 
 class Who(IntEnum):
@@ -43,6 +43,7 @@ class Chain:
         "queues",
         "shift_control",
         "shift_memory",
+        "states",
         "units",
         "waits",
         "warp",
@@ -60,6 +61,7 @@ class Chain:
         self.waits: dict[GroupKind, deque[Step]] = {}  # the last group waits
         self.phase_waits: dict[BarrierKey, deque[tuple[Step, bool]]] = {}
         self.initialised: dict[int, int] = {}  # component of each mbarrier: its field at the init
+        self.states: dict[str, ArriveState] = {}  # what its arrives returned, by register
 
     def now(self, pos: int) -> int:
         """The clock before op ``pos``: a single lane's earlier ops included."""
@@ -145,8 +147,11 @@ class Step:
 
 def chains_of(agent: Agent, step: Step) -> tuple[Chain, ...]:
     """The observers that execute an op."""
-    if step.event[0].op.scope is Scope.ELECTED:
+    scope = step.event[0].op.scope
+    if scope is Scope.ELECTED:
         return (agent.warp.elected,)
+    if scope is Scope.OTHERS:
+        return (agent.warp.others,)
     return agent.warp.chains(agent.who)
 
 
@@ -272,13 +277,15 @@ class End(Enum):
 
 @dataclass(slots=True)
 class Report:
-    """What one execution showed."""
+    """What one execution showed. ``parted``: the op of an election at which some lanes of a warp
+    waited for others of it that were past the election already."""
 
     end: End = End.FINISHED
     breaches: dict[object, Breach] = field(default_factory=dict)
     clashes: dict[object, Clash] = field(default_factory=dict)
     faults: dict[object, Fault] = field(default_factory=dict)
     steps: int = 0
+    parted: Step | None = None
 
 
 class StopExecution(Exception):

@@ -94,6 +94,10 @@ _ADVICE: dict[Rule, tuple[str, str]] = {
         "commit the copies and wait for the group",
     ),
     Rule.OUT_OF_BOUNDS: ("", "guard the access with k.when, or enlarge the tensor"),
+    Rule.FOREIGN_STATE: (
+        "an arrive on the same barrier, by the same lanes, that writes the state",
+        "wait on the barrier that the state comes from, before the register is written again",
+    ),
     Rule.PARITY_OUT_OF_RANGE: ("", "use the phase bit, 0 or 1"),
     Rule.ROLES_DISAGREE: (
         "the same wgmma instructions in all four warps",

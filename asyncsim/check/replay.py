@@ -55,7 +55,7 @@ def _agent(execution: Execution, warp: int, who: Who) -> Agent:
     agent = next(a for a in execution.agents if a.warp.index == warp and a.who & who)
     if agent.who is Who.BOTH and agent.token is None and not agent.blocked:
         event = agent.warp.event(agent.pos)
-        if event is not None and event[0].op.scope in (Scope.ALL_LANES, Scope.ELECTED):
+        if event is not None and event[0].op.scope not in (Scope.WARP, Scope.WARPGROUP):
             others = execution.split(agent)
             return agent if who is Who.ELECTED else others
     return agent

@@ -24,6 +24,7 @@ State = tuple[
     tuple[tuple[int, int, int], ...],  # named barriers: round, threads, warps arrived (bits)
     tuple[int, ...],  # round in which each thread arrived
     frozenset[tuple[int, int]],  # copies in flight: thread, pc
+    tuple[tuple[int, int], ...],  # state registers: mbarrier and generation, -1 before the first
     int,  # which difference from the reference
 ]
 
@@ -49,9 +50,11 @@ Replay = Callable[[list[Choice]], bool]
 
 @dataclass(slots=True)
 class SearchResult:
-    """``found``: a replay showed a failure. ``exhausted``: every state was visited."""
+    """``found``: a replay showed a failure. ``exhausted``: every state was visited. ``parted``: in
+    some state nobody could go on but lanes that an election holds (see elections.py)."""
 
     found: bool = False
+    parted: bool = False
     exhausted: bool = False
     states: int = 0
 
@@ -88,15 +91,17 @@ class Search:
         self._named = {id: i for i, id in enumerate(skeleton.named)}
         self._differences = _Differences()
         self._parents: dict[State, tuple[State, Choice] | None] = {}
+        self._result = SearchResult()
 
     def run(self) -> SearchResult:
-        result = SearchResult()
+        result = self._result
         start: State = (
             (0,) * len(self._s.threads),
             ((-1, 0, 0, 0),) * len(self._s.barriers),
             ((0, 0, 0),) * len(self._s.named),
             (0,) * len(self._s.threads),
             frozenset(),
+            ((-1, -1),) * self._s.states,
             0,
         )
         self._parents[start] = None
@@ -121,8 +126,8 @@ class Search:
             if not self._finished(state):
                 result.found = self._replay(self._path(state))
                 return result
-            if state[5] not in replayed:
-                replayed.add(state[5])
+            if state[6] not in replayed:
+                replayed.add(state[6])
                 if len(replayed) > MAX_REPLAYS:
                     return result
                 if self._replay(self._path(state)):
@@ -149,19 +154,40 @@ class Search:
         for i, (pc, thread) in enumerate(zip(state[0], self._s.threads, strict=True)):
             if pc < len(thread.ops) and self._enabled(state, i, thread.ops[pc]):
                 if self._independent(state, i, thread.ops[pc]):
+                    self._result.parted |= self._held(state, i) and self._all_held(state)
                     yield Choice(i, pc), self._execute(state, i, pc)
                     return
                 enabled.append((i, pc))
+        self._result.parted |= bool(enabled) and self._all_held(state)
         for i, pc in enabled:
             yield Choice(i, pc), self._execute(state, i, pc)
         for i, pc in sorted(state[4]):
             yield Choice(i, pc, lands=True), self._land(state, i, pc)
+
+    def _all_held(self, state: State) -> bool:
+        """Whether all who can go on are lanes that others of their warp hold."""
+        return not state[4] and all(
+            self._held(state, i)
+            for i, (pc, t) in enumerate(zip(state[0], self._s.threads, strict=True))
+            if pc < len(t.ops) and self._enabled(state, i, t.ops[pc])
+        )
+
+    def _held(self, state: State, i: int) -> bool:
+        """Whether lanes are past an election, or an op, that others of their warp are at."""
+        pc, behind = state[0][i ^ 1], self._s.threads[i ^ 1].ops
+        op = self._s.threads[i].ops[state[0][i]]
+        if pc >= len(behind) or behind[pc].pos >= op.pos:
+            return False
+        return op.election is None or op.election != behind[pc].election
 
     def _enabled(self, state: State, i: int, op: SkeletonOp) -> bool:
         match op.move:
             case Move.WAIT:
                 generation = state[1][op.target][0]
                 return generation < 0 or (generation & 1) != op.count  # a dead one is a fault
+            case Move.WAIT_STATE:
+                current = op.target, state[1][op.target][0]
+                return state[5][op.state] != current  # it is over, or the wait is a fault
             case Move.MEET:
                 twin = i ^ 1
                 pc = state[0][twin]
@@ -202,7 +228,7 @@ class Search:
         )
 
     def _execute(self, state: State, i: int, pc: int) -> State | None:
-        pcs, barriers, named, rounds, flying, difference = state
+        pcs, barriers, named, rounds, flying, held, difference = state
         op = self._s.threads[i].ops[pc]
         moved = list(pcs)
         moved[i] += 1
@@ -228,13 +254,17 @@ class Search:
                 changed = _mbarrier(b, op)
                 if changed is None:
                     return None
-                generation = b[0] - (op.move is Move.WAIT)
+                if op.move is Move.WAIT_STATE and held[op.state] != (op.target, b[0] - 1):
+                    return None
+                if op.move is Move.ARRIVE and op.state >= 0:
+                    held = (*held[: op.state], (op.target, b[0]), *held[op.state + 1 :])
+                generation = b[0] - (op.move in (Move.WAIT, Move.WAIT_STATE))
                 difference = self._differences.after(difference, i, pc, False, generation)
                 barriers = (*barriers[: op.target], changed, *barriers[op.target + 1 :])
-        return (tuple(moved), barriers, named, rounds, flying, difference)
+        return (tuple(moved), barriers, named, rounds, flying, held, difference)
 
     def _land(self, state: State, i: int, pc: int) -> State | None:
-        pcs, barriers, named, rounds, flying, difference = state
+        pcs, barriers, named, rounds, flying, held, difference = state
         op = self._s.threads[i].ops[pc]
         b = barriers[op.target]
         if b[0] < 0:
@@ -242,7 +272,7 @@ class Search:
         difference = self._differences.after(difference, i, pc, True, b[0])
         after = _complete((b[0], b[1], b[2], b[3] - op.tx))
         barriers = (*barriers[: op.target], after, *barriers[op.target + 1 :])
-        return (pcs, barriers, named, rounds, flying - {(i, pc)}, difference)
+        return (pcs, barriers, named, rounds, flying - {(i, pc)}, held, difference)
 
     def _bar(self, b: tuple[int, int, int], warp: int, threads: int) -> tuple[int, int, int] | None:
         done, agreed, arrived = b

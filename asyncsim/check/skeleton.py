@@ -7,16 +7,23 @@ enables anybody.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from itertools import accumulate
 
+from asyncsim.check.elections import Election, Elections
 from asyncsim.check.model import Who
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, MaxNRegDirection, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.stream.dyn import BarrierKey, Dyn
 from asyncsim.stream.program import Event
+
+_StateOp = ops.MbarrierArriveOp | ops.MbarrierWaitState
+_SCOPES = {Who.ELECTED: Scope.ELECTED, Who.OTHERS: Scope.OTHERS}
+
+StateKey = tuple[int, Who, str | None]
+"""A state register: warp, observer, name."""
 
 
 class Move(Enum):
@@ -27,6 +34,7 @@ class Move(Enum):
     ARRIVE = "arrive"
     EXPECT = "expect"
     WAIT = "wait"
+    WAIT_STATE = "wait by state"
     COPY = "copy"
     MEET = "meet"  # all lanes of the warp
     BAR_ARRIVE = "bar arrive"
@@ -41,13 +49,16 @@ class Move(Enum):
 class SkeletonOp:
     """``target``: index of the mbarrier, id of the named barrier, 0 of the pool; ``count``:
     arrivals, parity, threads, groups covered, or registers a thread from then on; ``tx``: bytes;
-    ``pos``: position in the warp's stream."""
+    ``pos``: position in the warp's stream; ``state``: index of the state register that an arrival
+    writes or a wait tests; ``election``: the one it is executed in."""
 
     move: Move
     pos: int
     target: int = -1
     count: int = 0
     tx: int = 0
+    state: int = -1
+    election: Election | None = None
 
 
 @dataclass(slots=True)
@@ -66,6 +77,7 @@ class Skeleton:
 
     ``full``: the named barriers whose every round takes all warps that use them, and waits.
     ``held[warp][pc]``: registers a thread that it holds when its elected lane is at pc.
+    ``states``: how many state registers all threads have together.
     """
 
     threads: list[Thread]
@@ -75,6 +87,7 @@ class Skeleton:
     commits: dict[int, list[int]]
     full: frozenset[int]
     held: list[list[int]]
+    states: int
 
 
 def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Skeleton:
@@ -83,11 +96,18 @@ def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Ske
     named: dict[int, None] = {}
     threads: list[Thread] = []
     commits: dict[int, list[int]] = {}
+    states: dict[StateKey, int] = {}
+    elections = Elections(schedule)
     for warp, stream in enumerate(events):
         pair = Thread(warp, Who.ELECTED), Thread(warp, Who.OTHERS)
         commits[warp] = []
-        for pos, (dyn, _) in enumerate(stream):
-            _add(pair, pos, dyn, found, named, commits[warp])
+        for pos, event in enumerate(stream):
+            made = len(pair[0].ops), len(pair[1].ops)
+            _add(pair, pos, event[0], found, named, commits[warp], states)
+            if (election := elections.of(event)) is not None:
+                for thread, first in zip(pair, made, strict=True):
+                    new = thread.ops[first:]
+                    thread.ops[first:] = [replace(op, election=election) for op in new]
         threads += pair
     for thread in threads:
         users: frozenset[tuple[str, int]] = frozenset()
@@ -103,7 +123,8 @@ def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Ske
             for w in range(first, first + 4):
                 groups[w] = tuple(range(first, first + 4))
     held = [list(accumulate(t.ops, _held, initial=schedule.maxnreg)) for t in threads[::2]]
-    return Skeleton(threads, list(found), list(named), groups, commits, _full(threads), held)
+    full = _full(threads)
+    return Skeleton(threads, list(found), list(named), groups, commits, full, held, len(states))
 
 
 def _held(before: int, op: SkeletonOp) -> int:
@@ -140,6 +161,7 @@ def _add(
     found: dict[BarrierKey, int],
     named: dict[int, None],
     commits: list[int],
+    states: dict[StateKey, int],
 ) -> None:
     op = dyn.op
     elected = pair[0].ops
@@ -176,27 +198,34 @@ def _add(
             return
         case _:
             pass
-    for thread in pair if op.scope is Scope.ALL_LANES else pair[:1]:
+    name = op.state if isinstance(op, _StateOp) else None
+    for thread in pair:
+        if op.scope not in (Scope.ALL_LANES, _SCOPES[thread.who]):
+            continue
         lanes = 1 if thread.who is Who.ELECTED else 31
-        made = _own(op, pos, dyn, target, lanes)
+        key = thread.warp, thread.who, name
+        state = states.setdefault(key, len(states)) if name is not None else -1
+        made = _own(op, pos, dyn, target, lanes, state)
         if made is not None:
             thread.ops.append(made)
 
 
-def _own(op: ops.Op, pos: int, dyn: Dyn, target: int, lanes: int) -> SkeletonOp | None:
+def _own(op: ops.Op, pos: int, dyn: Dyn, target: int, lanes: int, state: int) -> SkeletonOp | None:
     match op:
         case ops.MbarrierInit():
             return SkeletonOp(Move.INIT, pos, target, dyn.value)
         case ops.MbarrierInval():
             return SkeletonOp(Move.INVAL, pos, target)
         case ops.MbarrierArrive():
-            return SkeletonOp(Move.ARRIVE, pos, target, dyn.value * lanes)
+            return SkeletonOp(Move.ARRIVE, pos, target, dyn.value * lanes, 0, state)
         case ops.MbarrierArriveExpectTx():
-            return SkeletonOp(Move.ARRIVE, pos, target, lanes, dyn.value * lanes)
+            return SkeletonOp(Move.ARRIVE, pos, target, lanes, dyn.value * lanes, state)
         case ops.MbarrierExpectTx():
             return SkeletonOp(Move.EXPECT, pos, target, 0, dyn.value * lanes)
         case ops.MbarrierWait():
             return SkeletonOp(Move.WAIT, pos, target, dyn.value)
+        case ops.MbarrierWaitState():
+            return SkeletonOp(Move.WAIT_STATE, pos, target, state=state)
         case ops.TmaLoad():
             return SkeletonOp(Move.COPY, pos, target, 0, dyn.value * lanes)
         case _:

@@ -7,6 +7,7 @@ collectives.py.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
@@ -54,6 +55,8 @@ class Steps:
                 return self._expect
             case ops.MbarrierWait():
                 return self._wait
+            case ops.MbarrierWaitState():
+                return self._wait_state
             case ops.CpAsync():
                 return partial(self.copies.grouped_copy, kind=GroupKind.CP_ASYNC)
             case ops.TmaLoad():
@@ -113,11 +116,15 @@ class Steps:
 
     def _arrive(self, agent: Agent, step: Step, *, tx: bool) -> bool:
         dyn = step.dyn
+        op = dyn.op
+        assert isinstance(op, ops.MbarrierArriveOp)
         b = self._barrier(dyn)
         count, amount = (1, dyn.value) if tx else (dyn.value, 0)
         for chain in chains_of(agent, step):
             self._x.reach(chain, step, b)
-            self._x.barriers.arrive(b, chain, step, count, amount)
+            state = self._x.barriers.arrive(b, chain, step, count, amount)
+            if op.state is not None:
+                chain.states[op.state] = state
         return True
 
     def _expect(self, agent: Agent, step: Step) -> bool:
@@ -137,7 +144,20 @@ class Steps:
             )
             self._x.fault(fault)
             raise StopExecution(SyncFault(fault.rule, message))
-        if self._x.barriers.wait(b, chains_of(agent, step), step, parity):
+        return self._pass(agent, step, b, passes=b.state.passes(parity))
+
+    def _wait_state(self, agent: Agent, step: Step) -> bool:
+        """Each observer waits for the phase that its own arrive counted in."""
+        op, b = step.dyn.op, self._barrier(step.dyn)
+        assert isinstance(op, ops.MbarrierWaitState)
+        held = [chain.states.get(op.state) for chain in chains_of(agent, step)]
+        if len(set(held)) > 1:
+            self._x.split(agent)
+            return self._wait_state(agent, replace(step, who=agent.who))
+        return self._pass(agent, step, b, passes=b.state.passes_state(*held))
+
+    def _pass(self, agent: Agent, step: Step, b: Barrier, *, passes: bool) -> bool:
+        if self._x.barriers.wait(b, chains_of(agent, step), step, passes=passes):
             return True
         b.waiters.append(agent)
         if agent.since is None:

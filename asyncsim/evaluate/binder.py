@@ -42,7 +42,7 @@ class Binder:
 
 def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
     if isinstance(op, MbarrierOp):
-        return mbarrier_step(op, use, cta)
+        return mbarrier_step(op, use, warp, cta)
     if isinstance(op, CopyOp):
         return copy_step(op, use, warp, cta)
     if isinstance(op, SyncOp):

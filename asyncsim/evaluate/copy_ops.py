@@ -33,9 +33,9 @@ def copy_step(op: CopyOp, use: Operands, warp: int, cta: Cta) -> Step:
         case ops.TmaStore():
             return _tma_store(op, use, warp, cta)
         case ops.CommitGroup(kind=kind):
-            return lambda v: _commit(cta, warp, kind, elected=use.lanes == 1)
+            return lambda v: _commit(cta, warp, kind, use.observers)
         case ops.WaitGroup():
-            return lambda v: _wait_group(op, cta, warp, elected=use.lanes == 1)
+            return lambda v: _wait_group(op, cta, warp, use.observers)
         case _ as unreachable:
             assert_never(unreachable)
 
@@ -67,7 +67,6 @@ def _cp_async(op: ops.CpAsync, use: Operands, warp: int, cta: Cta) -> Step:
     elements = np.arange(prod(op.dst.shape))
     source_of = use.elements(op.src, tensor.shape if op.src_bytes is None else None)
     kept = None if op.src_bytes is None else use.lane_values((op.src_bytes,))
-    elected = use.lanes == 1
 
     def step(values: Values) -> None:
         into, at, source = stage(values), to(values), source_of(values)
@@ -77,7 +76,7 @@ def _cp_async(op: ops.CpAsync, use: Operands, warp: int, cta: Cta) -> Step:
             (bytes_,) = kept(values)
             keep = elements * tensor.itemsize < np.reshape(bytes_, (-1, 1))
             flight = Flight(op, lambda: into.__setitem__(at, _masked(op, tensor, source, keep)))
-        for queue in cta.queues(warp, GroupKind.CP_ASYNC, elected=elected):
+        for queue in cta.queues(warp, GroupKind.CP_ASYNC, use.observers):
             queue.issue(flight)
         cta.launch(flight)
 
@@ -139,7 +138,6 @@ def _tma_store(op: ops.TmaStore, use: Operands, warp: int, cta: Cta) -> Step:
     stage = tile_stage(op.src, use, cta)
     start = use.window(op.src, cta.schedule.tile(op.src.tile).shape)
     to = use.lane_values(op.dst.start)
-    elected = use.lanes == 1
 
     def step(values: Values) -> None:
         out_of = stage(values)
@@ -154,21 +152,23 @@ def _tma_store(op: ops.TmaStore, use: Operands, warp: int, cta: Cta) -> Step:
                 tensor[target] = source[part]
 
             flight = Flight(op, effect)
-            for queue in cta.queues(warp, GroupKind.BULK, elected=elected):
+            for queue in cta.queues(warp, GroupKind.BULK, use.observers):
                 queue.issue(flight)
             cta.launch(flight)
 
     return step
 
 
-def _commit(cta: Cta, warp: int, kind: GroupKind, *, elected: bool) -> None:
-    for queue in cta.queues(warp, kind, elected=elected):
+def _commit(cta: Cta, warp: int, kind: GroupKind, observers: tuple[bool, ...]) -> None:
+    for queue in cta.queues(warp, kind, observers):
         queue.commit()
 
 
-def _wait_group(op: ops.WaitGroup, cta: Cta, warp: int, *, elected: bool) -> Blocked | None:
+def _wait_group(
+    op: ops.WaitGroup, cta: Cta, warp: int, observers: tuple[bool, ...]
+) -> Blocked | None:
     """Passes when every op of the covered groups has been issued by all who take part in it."""
-    queues = cta.queues(warp, op.kind, elected=elected)
+    queues = cta.queues(warp, op.kind, observers)
     members = [
         flight
         for queue in queues

@@ -12,7 +12,13 @@ from asyncsim.evaluate.order import Landing, Order
 from asyncsim.ir.decl import Fragment, FragmentLayout, Mbarrier, SmemTile
 from asyncsim.ir.op import FragmentRef, GroupKind, OpBase
 from asyncsim.ir.schedule import Schedule
-from asyncsim.sync import GroupQueue, MbarrierState, NamedBarrierState, WarpgroupCollective
+from asyncsim.sync import (
+    ArriveState,
+    GroupQueue,
+    MbarrierState,
+    NamedBarrierState,
+    WarpgroupCollective,
+)
 
 NAMED_BARRIERS = 16
 
@@ -74,6 +80,7 @@ class Cta:
         }
         self.named: list[NamedBarrierState] = []
         self.in_flight: list[Flight] = []
+        self.states: dict[tuple[int, bool, str], ArriveState] = {}  # warp, elected, register
         self._queues: dict[tuple[int, bool, GroupKind], GroupQueue] = {}
         self._warpgroups: dict[int, Warpgroup] = {}
         self._registers: dict[tuple[str, int], Array] = {}
@@ -87,6 +94,7 @@ class Cta:
             states[:] = [MbarrierState() for _ in range(stages)]
         self.named[:] = [NamedBarrierState() for _ in range(NAMED_BARRIERS)]
         self.in_flight.clear()
+        self.states.clear()
         self._queues.clear()
         self._warpgroups.clear()
 
@@ -98,9 +106,12 @@ class Cta:
         else:
             self.in_flight.append(flight)
 
-    def queues(self, warp: int, kind: GroupKind, *, elected: bool) -> tuple[GroupQueue, ...]:
-        """The group queues of the observers that execute an op: the elected lane, or both."""
-        observers = (True,) if elected or kind is GroupKind.WGMMA else (True, False)
+    def queues(
+        self, warp: int, kind: GroupKind, observers: tuple[bool, ...]
+    ) -> tuple[GroupQueue, ...]:
+        """The group queues of the observers that execute an op: elected lane, other lanes."""
+        if kind is GroupKind.WGMMA:
+            observers = (True,)
         return tuple(
             self._queues.setdefault((warp, observer, kind), GroupQueue()) for observer in observers
         )
@@ -135,15 +146,15 @@ class Cta:
             self._registers[key] = np.zeros(shape, numpy_dtype(fragment.dtype))
         return self._registers[key][:, part]
 
-    def write_registers(self, ref: FragmentRef, warp: int, lanes: int, values: Array) -> None:
-        """Store values (lanes or 1, count) to the first ``lanes`` lanes of a fragment."""
+    def write_registers(self, ref: FragmentRef, warp: int, lanes: slice, values: Array) -> None:
+        """Store values (lanes or 1, count) to some lanes of a fragment."""
         fragment = self.schedule.fragment(ref.name)
         if fragment.layout is not FragmentLayout.ACCUMULATOR:
-            self.registers(ref, warp)[:lanes] = values
+            self.registers(ref, warp)[lanes] = values
             return
         view = accumulator_view(self.accumulator(fragment, warp), warp)
         held = view.reshape(32, fragment.registers)  # a copy
-        held[:lanes, ref.first : ref.first + ref.count] = values
+        held[lanes, ref.first : ref.first + ref.count] = values
         view[...] = held.reshape(view.shape)
 
 

@@ -55,7 +55,7 @@ def _view(view: SmemView, use: Operands, cta: Cta) -> Target:
 def _load(ref: FragmentRef, source: Target, use: Operands, warp: int, cta: Cta) -> Step:
     def step(values: Values) -> None:
         array, index = source(values)
-        cta.write_registers(ref, warp, use.lanes, array[index])
+        cta.write_registers(ref, warp, use.span, array[index])
 
     return step
 
@@ -65,7 +65,7 @@ def _store(ref: FragmentRef, target: Target, use: Operands, warp: int, cta: Cta)
 
     def step(values: Values) -> None:
         array, index = target(values)
-        array[index] = cta.registers(ref, warp)[: use.lanes]
+        array[index] = cta.registers(ref, warp)[use.span]
 
     return step
 
@@ -76,7 +76,7 @@ def _store_inside(ref: FragmentRef, box: GlobalView, use: Operands, warp: int, c
     index_of = use.elements(box, None)
 
     def step(values: Values) -> None:
-        elements = cta.registers(ref, warp)[: use.lanes]
+        elements = cta.registers(ref, warp)[use.span]
         index = np.broadcast_arrays(*index_of(values), elements)[:-1]
         inside = np.ones(elements.shape, bool)
         for i, extent in zip(index, tensor.shape, strict=True):
@@ -113,13 +113,13 @@ def _compute(op: ops.Compute, use: Operands, warp: int, cta: Cta) -> Step:
                 loc=loc,
             ) from error
         for key, ref in written:
-            cta.write_registers(ref, warp, use.lanes, arguments[key])
+            cta.write_registers(ref, warp, use.span, arguments[key])
 
     return step
 
 
 def _registers(ref: FragmentRef, use: Operands, warp: int, cta: Cta) -> Callable[[Values], Array]:
-    return lambda values: cta.registers(ref, warp)[: use.lanes]
+    return lambda values: cta.registers(ref, warp)[use.span]
 
 
 def _window(view: SmemView, use: Operands, cta: Cta) -> Callable[[Values], Array]:

@@ -35,13 +35,16 @@ Index = tuple[Array, ...]
 class Operands:
     """Compiles the expressions of ``op`` for the lanes that execute it in one warp.
 
-    ``lanes``: how many execute it; ``lane`` and ``thread`` are their indices in warp and role.
+    ``lanes``: how many execute it, ``span`` which (lane 0 is the elected one); ``lane`` and
+    ``thread`` are their indices in warp and role. ``observers``: elected (True), others (False).
     """
 
     def __init__(self, op: OpBase, warp_in_role: int) -> None:
         self.op = op
-        self.lanes = 1 if op.scope is Scope.ELECTED else 32
-        self.lane = np.arange(self.lanes)
+        first, end = {Scope.ELECTED: (0, 1), Scope.OTHERS: (1, 32)}.get(op.scope, (0, 32))
+        self.lanes, self.span = end - first, slice(first, end)
+        self.observers = tuple([o for o, runs in ((True, first == 0), (False, end > 1)) if runs])
+        self.lane = np.arange(first, end)
         self.thread = self.lane + 32 * warp_in_role
         self._slots = {e: i for i, e in enumerate(shared_operands(op))}
         self._scope: dict[str, object] = {

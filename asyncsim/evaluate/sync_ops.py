@@ -12,29 +12,40 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.op import MbarrierOp, MbarrierRef, SyncOp
 from asyncsim.rules import Rule
 from asyncsim.stream.operands import Values
-from asyncsim.sync import MbarrierState, SyncFault
+from asyncsim.sync import ArriveState, MbarrierState, SyncFault
 
 Step = Callable[[Values], Blocked | None]
 
 
-def mbarrier_step(op: MbarrierOp, use: Operands, cta: Cta) -> Step:
+def mbarrier_step(op: MbarrierOp, use: Operands, warp: int, cta: Cta) -> Step:
     """Each lane that executes the op counts on its own."""
     at = stage_of(op.mbarrier, use, cta)
+
+    def kept(state: str | None, b: MbarrierState) -> MbarrierState:
+        """The barrier, after keeping what an arrive on it returns now."""
+        if state is not None:
+            for elected in use.observers:
+                cta.states[warp, elected, state] = b.arrive_state()
+        return b
+
     match op:
         case ops.MbarrierInit(count=count):
             return lambda v: _each(use, lambda: at(v).init(count))
         case ops.MbarrierInval():
             return lambda v: _each(use, lambda: at(v).inval())
-        case ops.MbarrierArrive(count=count):
-            return lambda v: _each(use, lambda: at(v).arrive(count))
+        case ops.MbarrierArrive(count=count, state=state):
+            return lambda v: _each(use, lambda: kept(state, at(v)).arrive(count))
         case ops.MbarrierExpectTx(bytes=amount):
             size = use.value(amount)
             return lambda v: _each(use, lambda: at(v).expect_tx(size(v)))
-        case ops.MbarrierArriveExpectTx(bytes=amount):
+        case ops.MbarrierArriveExpectTx(bytes=amount, state=state):
             size = use.value(amount)
-            return lambda v: _each(use, lambda: at(v).arrive_expect_tx(size(v)))
+            return lambda v: _each(use, lambda: kept(state, at(v)).arrive_expect_tx(size(v)))
         case ops.MbarrierWait(parity=parity):
             return _wait(op, use.value(parity), at)
+        case ops.MbarrierWaitState(state=name):
+            keys = [(warp, elected, name) for elected in use.observers]
+            return _wait_state(op, lambda: list(map(cta.states.get, keys)), at)
         case _ as unreachable:
             assert_never(unreachable)
 
@@ -92,6 +103,27 @@ def _wait(
             lambda: (
                 f"parity {parity} of generation {state.generation}: {state.pending} of "
                 f"{state.count} arrivals and {state.tx} bytes missing"
+            ),
+        )
+
+    return step
+
+
+def _wait_state(
+    op: ops.MbarrierWaitState,
+    held: Callable[[], list[ArriveState | None]],
+    at: Callable[[Values], MbarrierState],
+) -> Step:
+    def step(values: Values) -> Blocked | None:
+        state, states = at(values), held()
+        if state.passes_state(*states):
+            return None
+        return Blocked(
+            op,
+            lambda: state.passes_state(*states),
+            lambda: (
+                f"generation {state.generation}: {state.pending} of {state.count} arrivals and "
+                f"{state.tx} bytes missing"
             ),
         )
 

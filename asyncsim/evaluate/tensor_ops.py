@@ -47,7 +47,7 @@ def _mma(op: ops.WgmmaMmaAsync, use: Operands, warp: int, cta: Cta) -> Step:
 
             group.flights.append(Flight(op, effect))
         flight = group.flights[index]
-        for queue in cta.queues(warp, GroupKind.WGMMA, elected=False):
+        for queue in cta.queues(warp, GroupKind.WGMMA, (True,)):
             queue.issue(flight)
         if group.collective.issued(index):
             _launch(group, index, cta)

@@ -120,6 +120,14 @@ class NamedBarrier:
     loc: SourceLoc | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StateRegister:
+    """64 bits of every thread, for the *state* that mbarrier.arrive returns (PTX ISA, mbarrier)."""
+
+    name: str
+    loc: SourceLoc | None = None
+
+
 class FragmentLayout(Enum):
     """PER_THREAD: n private registers. ACCUMULATOR: m64nN wgmma accumulator, N/2 registers."""
 
@@ -211,4 +219,4 @@ class ComputeDef:
     numpy: Callable[..., Any]
 
 
-Decl = GlobalTensor | TensorMap | SmemTile | Mbarrier | NamedBarrier | Fragment
+Decl = GlobalTensor | TensorMap | SmemTile | Mbarrier | NamedBarrier | StateRegister | Fragment

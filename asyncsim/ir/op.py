@@ -18,12 +18,14 @@ from asyncsim.ir.expr import Expr
 class Scope(Enum):
     """Who executes an op.
 
-    ALL_LANES: each of the 32 lanes on its own. ELECTED: one lane of the warp. WARP: the warp as
-    one (bar.sync, bar.warp.sync). WARPGROUP: four warps as one (wgmma, setmaxnreg).
+    ALL_LANES: each of the 32 lanes on its own. ELECTED: one lane of the warp. OTHERS: the 31 lanes
+    that were not elected. WARP: the warp as one (bar.sync, bar.warp.sync). WARPGROUP: four warps as
+    one (wgmma, setmaxnreg).
     """
 
     ALL_LANES = "all"
     ELECTED = "elected"
+    OTHERS = "others"
     WARP = "warp"
     WARPGROUP = "warpgroup"
 
@@ -132,10 +134,14 @@ class MbarrierInval(OpBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MbarrierArrive(OpBase):
-    """Releases at scope ``memory``; ``relaxed`` releases nothing."""
+    """``state``: the register that keeps what the arrive returns, the phase that it counts in.
+
+    Releases at scope ``memory``; ``relaxed`` releases nothing.
+    """
 
     mbarrier: MbarrierRef
     count: int = 1
+    state: str | None = None
     memory: MemScope = MemScope.CTA
     relaxed: bool = False
 
@@ -150,6 +156,7 @@ class MbarrierExpectTx(OpBase):
 class MbarrierArriveExpectTx(OpBase):
     mbarrier: MbarrierRef
     bytes: Expr
+    state: str | None = None
     memory: MemScope = MemScope.CTA
     relaxed: bool = False
 
@@ -163,6 +170,20 @@ class MbarrierWait(OpBase):
 
     mbarrier: MbarrierRef
     parity: Expr
+    memory: MemScope = MemScope.CTA
+    relaxed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MbarrierWaitState(OpBase):
+    """Blocking wait until the phase has completed in which the arrive that returned ``state``
+    counted. Each lane waits by its own state.
+
+    Acquires at scope ``memory``; ``relaxed`` acquires nothing.
+    """
+
+    mbarrier: MbarrierRef
+    state: str
     memory: MemScope = MemScope.CTA
     relaxed: bool = False
 
@@ -353,14 +374,9 @@ class Compute(OpBase):
     operands: tuple[FragmentRef | SmemView | Expr, ...]
 
 
-MbarrierOp = (
-    MbarrierInit
-    | MbarrierInval
-    | MbarrierArrive
-    | MbarrierExpectTx
-    | MbarrierArriveExpectTx
-    | MbarrierWait
-)
+MbarrierArriveOp = MbarrierArrive | MbarrierArriveExpectTx
+MbarrierWaitOp = MbarrierWait | MbarrierWaitState
+MbarrierOp = MbarrierInit | MbarrierInval | MbarrierArriveOp | MbarrierExpectTx | MbarrierWaitOp
 CopyOp = CpAsync | TmaLoad | TmaStore | CommitGroup | WaitGroup
 SyncOp = FenceMbarrierInit | FenceProxyAsync | BarSync | BarArrive | BarWarpSync | SetMaxNReg
 ClusterOp = BarrierClusterArrive | BarrierClusterWait | StAsync

@@ -65,20 +65,23 @@ def _mbarrier(op: MbarrierOp) -> str:
             return f"mbarrier.init.b64 {at}, {count}"
         case ops.MbarrierInval():
             return f"mbarrier.inval.b64 {at}"
-        case ops.MbarrierArrive(count=count):
-            return f"mbarrier.arrive{_sem(op, 'release')}{_state_space(op)}.b64 {at}, {count}"
+        case ops.MbarrierArrive(count=count, state=state):
+            how = _sem(op, "release") + _state_space(op)
+            return f"mbarrier.arrive{how}.b64 {_kept(state)}{at}, {count}"
         case ops.MbarrierExpectTx(bytes=amount):
             return f"mbarrier.expect_tx{_state_space(op)}.b64 {at}, {text(amount)}"
-        case ops.MbarrierArriveExpectTx(bytes=amount):
+        case ops.MbarrierArriveExpectTx(bytes=amount, state=state):
             how = _sem(op, "release") + _state_space(op)
-            return f"mbarrier.arrive.expect_tx{how}.b64 {at}, {text(amount)}"
+            return f"mbarrier.arrive.expect_tx{how}.b64 {_kept(state)}{at}, {text(amount)}"
         case ops.MbarrierWait(parity=parity):
             return f"mbarrier.try_wait.parity{_sem(op, 'acquire')}.b64 {at}, {text(parity)}"
+        case ops.MbarrierWaitState(state=state):
+            return f"mbarrier.try_wait{_sem(op, 'acquire')}.b64 {at}, {state}"
         case _ as unreachable:
             assert_never(unreachable)
 
 
-def _sem(op: ops.MbarrierArrive | ops.MbarrierArriveExpectTx | ops.MbarrierWait, sem: str) -> str:
+def _sem(op: ops.MbarrierArriveOp | ops.MbarrierWaitOp, sem: str) -> str:
     """The qualifiers that differ from PTX's defaults: release or acquire, CTA scope."""
     if op.relaxed:
         return f".relaxed.{op.memory.value}"
@@ -182,6 +185,11 @@ def _memory(op: MemoryOp, s: Schedule) -> str:
             return f"compute {defn.name}({arguments})"
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _kept(state: str | None) -> str:
+    """The register that an arrive writes, as a first operand."""
+    return f"{state}, " if state else ""
 
 
 def _barrier(ref: MbarrierRef) -> str:

@@ -39,6 +39,7 @@ def _fields(op: OpBase) -> Iterator[str]:
             ops.MbarrierArrive(memory=memory, relaxed=relaxed)
             | ops.MbarrierArriveExpectTx(memory=memory, relaxed=relaxed)
             | ops.MbarrierWait(memory=memory, relaxed=relaxed)
+            | ops.MbarrierWaitState(memory=memory, relaxed=relaxed)
         ) if relaxed or memory is not MemScope.CTA:
             yield f"{'relaxed' if relaxed else 'at scope'} {memory.value}"
         case _:

@@ -128,8 +128,11 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     for s in body:
         yield s
         match s:
-            case For(body=inner) | Elect(body=inner):
+            case For(body=inner):
                 yield from statements(inner)
+            case Elect(body=inner, others=others):
+                yield from statements(inner)
+                yield from statements(others)
             case When(body=inner, orelse=other):
                 yield from statements(inner)
                 yield from statements(other)

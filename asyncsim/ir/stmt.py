@@ -42,10 +42,15 @@ class Set:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elect:
-    """The body is run by one lane: of each warp, or of warp 0 of the role only (``of_role``)."""
+    """The body is run by one lane: of each warp, or of warp 0 of the role only (``of_role``).
+
+    ``others`` is run by all the lanes that were not elected: those of warps without an elected one
+    too. The two parts are the branches of one election; neither waits for the other.
+    """
 
     body: tuple[Stmt, ...]
     of_role: bool = False
+    others: tuple[Stmt, ...] = ()
     loc: SourceLoc | None = None
 
 

@@ -17,6 +17,7 @@ from asyncsim.ir.decl import (
     Mbarrier,
     NamedBarrier,
     SmemTile,
+    StateRegister,
     TensorMap,
 )
 from asyncsim.ir.expr import text
@@ -77,8 +78,8 @@ def _memory(s: Schedule) -> Iterator[str]:
         yield _placed(
             f"  {named.name}: hardware barrier {named.id} of {named.threads} threads", named.loc
         )
-    fragments = s.of_kind(Fragment)
-    if fragments:
+    fragments, states = s.of_kind(Fragment), s.of_kind(StateRegister)
+    if fragments or states:
         yield "registers of a thread"
     for f in fragments:
         layout = (
@@ -87,6 +88,8 @@ def _memory(s: Schedule) -> Iterator[str]:
             else ""
         )
         yield _placed(f"  {f.name}: {f.registers} {f.dtype.value}{layout}", f.loc)
+    for state in states:
+        yield _placed(f"  {state.name}: state of an arrive", state.loc)
 
 
 def _program(s: Schedule) -> Iterator[str]:
@@ -115,10 +118,13 @@ def _statement(s: Schedule, statement: Stmt, depth: int) -> Iterator[str]:
                 yield from _block(s, orelse, depth + 1)
         case Set(var=var, value=value, declare=declare, loc=loc):
             yield _placed(f"{indent}{'var ' if declare else ''}{var} = {text(value)}", loc)
-        case Elect(body=body, of_role=of_role, loc=loc):
+        case Elect(body=body, of_role=of_role, others=others, loc=loc):
             who = "one thread" if of_role else "one lane of each warp"
             yield _placed(f"{indent}{who}:", loc)
             yield from _block(s, body, depth + 1)
+            if others:
+                yield f"{indent}the other {'threads' if of_role else 'lanes'}:"
+                yield from _block(s, others, depth + 1)
         case Specialize(roles=roles):
             for role in roles:
                 yield from _role(s, role)

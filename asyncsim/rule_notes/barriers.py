@@ -47,6 +47,16 @@ with k.specialize():
 """,
         fix="Flip the phase bit each time the ring wraps, and carry it over from tile to tile.",
     ),
+    Rule.FOREIGN_STATE: RuleNote(
+        example="""\
+state = k.mbarrier_state("state")
+with k.elect():
+    k.mbarrier.arrive(full[0], state=state)
+    k.mbarrier.arrive(full[1], state=state)
+    k.mbarrier.wait_state(full[0], state)  # it is of full[1] by now
+""",
+        fix="Wait on the barrier that the state comes from, before it is written again.",
+    ),
     Rule.PARITY_OUT_OF_RANGE: RuleNote(
         example="k.mbarrier.wait(full[0], 2)\n",
         fix="A parity is the lowest bit of the phase number: use `phase ^ 1`, not `phase + 1`.",

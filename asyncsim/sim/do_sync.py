@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from asyncsim.sim.path import Cause
-from asyncsim.sim.steps import Bound, Maker, Run, Step
+from asyncsim.sim.steps import Bound, Maker, Run, StateKey, Step
 
 if TYPE_CHECKING:
     from asyncsim.sim.barriers import TimedMbarrier
@@ -23,12 +23,14 @@ def barrier_step(
     count: int = 1,
     value: int = 0,
     light: bool = False,
+    states: tuple[StateKey, ...] = (),
 ) -> Maker:
     """Steps that differ only in their barrier."""
 
     def build(values: Values) -> Step:
         step = b.step(run, b.model.numbers.ticks(key))
         step.barrier, step.count, step.value, step.light = index(values), count, value, light
+        step.states = states
         return step
 
     return b.table(index, build)
@@ -56,16 +58,17 @@ def arrive(a: Agent, s: Step) -> bool:
     b = a.cta.mbarriers[s.barrier]
     cause = a.cause()
     stamp = a.t + a.model.handover
-    _arrive(b, s, stamp, cause)
+    _arrive(a, b, s, stamp, cause)
     a.t += s.cost
     a.sync += s.cost
     return True
 
 
-def _arrive(b: TimedMbarrier, s: Step, stamp: int, cause: Cause) -> None:
+def _arrive(a: Agent, b: TimedMbarrier, s: Step, stamp: int, cause: Cause) -> None:
     """``count`` lanes arrive ``value`` times each; single arrivals may complete several phases."""
     left = s.count
     while left:
+        _keep(a, b, s)
         if s.value == 1 and b.pending:
             lanes = min(left, b.pending)
             b.arrive_at(stamp, lanes, cause)
@@ -73,6 +76,12 @@ def _arrive(b: TimedMbarrier, s: Step, stamp: int, cause: Cause) -> None:
             lanes = 1
             b.arrive_at(stamp, s.value, cause)
         left -= lanes
+
+
+def _keep(a: Agent, b: TimedMbarrier, s: Step) -> None:
+    """What an arrive returns now, in the registers of its lanes."""
+    for key in s.states:
+        a.states[key] = b.arrive_state()
 
 
 def expect(a: Agent, s: Step) -> bool:
@@ -88,6 +97,7 @@ def arrive_expect(a: Agent, s: Step) -> bool:
     b = a.cta.mbarriers[s.barrier]
     cause, stamp = a.cause(), a.t + a.model.handover
     for _ in range(s.count):
+        _keep(a, b, s)
         b.expect_tx(s.amount)
         b.arrive_at(stamp, 1, cause)
     a.t += s.cost
@@ -96,15 +106,22 @@ def arrive_expect(a: Agent, s: Step) -> bool:
 
 
 def wait(a: Agent, s: Step) -> bool:
-    """Parks until the phase of the parity has completed; no event is needed if it has already."""
+    """Parks until the phase of the parity, or of the states that the lanes hold, has completed; no
+    event is needed if it has already."""
     a.t += s.cost
     a.sync += s.cost
     b = a.cta.mbarriers[s.barrier]
-    if b.passes(s.value):
+    if _passes(a, s, b):
         _pass(a, s, b)
         return True
     b.waiters.append(a)
     return False
+
+
+def _passes(a: Agent, s: Step, b: TimedMbarrier) -> bool:
+    if s.states:
+        return b.passes_state(*map(a.states.get, s.states))
+    return b.passes(s.value)
 
 
 def pass_time(a: Agent, s: Step, b: TimedMbarrier) -> int:
@@ -141,7 +158,7 @@ def released(b: TimedMbarrier) -> None:
             clock = a.model.clock
             time = max(clock.now, pass_time(a, step, b))
             clock.post(time, a.key, _test_again, (a, b))
-        elif b.passes(step.value):
+        elif _passes(a, step, b):
             _pass(a, step, b)
             a.model.ready.append(a)
         else:
@@ -152,7 +169,7 @@ def _test_again(waiting: tuple[Agent, TimedMbarrier]) -> None:
     a, b = waiting
     step = a.blocked
     assert step is not None
-    if b.passes(step.value):
+    if _passes(a, step, b):
         _pass(a, step, b)
         a.advance()
     else:

@@ -11,7 +11,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, MbarrierOp, Scope
 from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.sim import do_compute, do_copy, do_registers, do_sync, do_tensor
-from asyncsim.sim.steps import Bound, Maker, Run, Step
+from asyncsim.sim.steps import Bound, Maker, Run, StateKey, Step
 
 GROUPS: dict[GroupKind, tuple[Run, Run, str]] = {
     GroupKind.CP_ASYNC: (do_copy.commit_cp, do_copy.wait_cp, "cp_async"),
@@ -34,6 +34,7 @@ def make(b: Bound) -> Maker:
             | ops.MbarrierExpectTx()
             | ops.MbarrierArriveExpectTx()
             | ops.MbarrierWait()
+            | ops.MbarrierWaitState()
         ):
             return _mbarrier(b, op)
         case ops.CpAsync() | ops.TmaLoad() | ops.TmaStore() | ops.CommitGroup() | ops.WaitGroup():
@@ -62,18 +63,27 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
             return do_sync.barrier_step(b, index, do_sync.init, "mbarrier.init", value=count)
         case ops.MbarrierInval():
             return do_sync.barrier_step(b, index, do_sync.inval, "mbarrier.init")
-        case ops.MbarrierArrive(count=count):
+        case ops.MbarrierArrive(count=count, state=state):
             return do_sync.barrier_step(
-                b, index, do_sync.arrive, "mbarrier.arrive", count=b.times, value=count, light=True
+                b,
+                index,
+                do_sync.arrive,
+                "mbarrier.arrive",
+                count=b.times,
+                value=count,
+                light=True,
+                states=_states(op.scope, state),
             )
         case ops.MbarrierExpectTx(bytes=amount) | ops.MbarrierArriveExpectTx(bytes=amount):
-            run = do_sync.expect if isinstance(op, ops.MbarrierExpectTx) else do_sync.arrive_expect
+            alone = isinstance(op, ops.MbarrierExpectTx)
+            run = do_sync.expect if alone else do_sync.arrive_expect
+            kept = () if isinstance(op, ops.MbarrierExpectTx) else _states(op.scope, op.state)
             size = b.ev.value(amount)
 
             def build(values: tuple[int, ...]) -> Step:
                 step = b.step(run, numbers.ticks("mbarrier.expect_tx"))
                 step.barrier, step.count = index(values), b.times
-                step.amount = size(values)
+                step.amount, step.states = size(values), kept
                 return step
 
             return b.table(lambda v: (index(v), size(v)), build)
@@ -83,12 +93,34 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
             def build_wait(values: tuple[int, ...]) -> Step:
                 step = b.step(do_sync.wait, numbers.ticks("mbarrier.try_wait"))
                 step.barrier, step.value = index(values), bit(values)
-                step.polls = op.scope is Scope.ELECTED and op.id not in b.model.alone
+                step.polls = _polls(b)
                 return step
 
             return b.table(lambda v: (index(v), bit(v)), build_wait)
+        case ops.MbarrierWaitState(state=name):
+
+            def build_wait_state(values: tuple[int, ...]) -> Step:
+                step = b.step(do_sync.wait, numbers.ticks("mbarrier.try_wait"))
+                step.barrier, step.states = index(values), _states(op.scope, name)
+                step.polls = _polls(b)
+                return step
+
+            return b.table(index, build_wait_state)
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _polls(b: Bound) -> bool:
+    """Whether a wait is executed by some lanes of a warp whose others are still there."""
+    return b.op.scope in (Scope.ELECTED, Scope.OTHERS) and b.op.id not in b.model.alone
+
+
+def _states(scope: Scope, name: str | None) -> tuple[StateKey, ...]:
+    """The registers of a state: the elected lane's, the others', or both."""
+    if name is None:
+        return ()
+    who = {Scope.ELECTED: (True,), Scope.OTHERS: (False,)}.get(scope, (True, False))
+    return tuple([(name, elected) for elected in who])
 
 
 def _copy(b: Bound, op: ops.CopyOp) -> Maker:

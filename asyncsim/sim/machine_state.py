@@ -120,7 +120,7 @@ class Model:
             names = {
                 s.mbarrier.name
                 for s in statements(role.body)
-                if isinstance(s, ops.MbarrierWait) and s.scope is not Scope.ELECTED
+                if isinstance(s, ops.MbarrierWaitOp) and s.scope is not Scope.ELECTED
             }
             for name in names:
                 waiting[name] = waiting.get(name, 0) + role.warps

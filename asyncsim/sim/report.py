@@ -86,7 +86,7 @@ def _stalls(model: Model) -> tuple[Stall, ...]:
 def describe(op: Op) -> str:
     """What a role waits for, in PTX words."""
     match op:
-        case ops.MbarrierWait(mbarrier=ref):
+        case ops.MbarrierWait(mbarrier=ref) | ops.MbarrierWaitState(mbarrier=ref):
             return f"mbarrier wait {ref.name}"
         case ops.WaitGroup(kind=kind, n=n):
             name = {

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from asyncsim.sim import do_compute
 from asyncsim.sim.path import SYNC, Cause, after
-from asyncsim.sim.steps import Step
-from asyncsim.sync import GroupQueue
+from asyncsim.sim.steps import StateKey, Step
+from asyncsim.sync import ArriveState, GroupQueue
 
 if TYPE_CHECKING:
     from asyncsim.sim.machine_state import Cta, Model
@@ -53,6 +53,7 @@ class Agent:
         "stall_total",
         "stalled",
         "stalls",
+        "states",
         "stream",
         "sync",
         "t",
@@ -90,6 +91,7 @@ class Agent:
         self.stalls: dict[int, list[int]] = model.stalls[index]
         self.stalled: int = 0
         self.stall_total: int = 0
+        self.states: dict[StateKey, ArriveState] = {}  # what its arrives returned
         self.cp: GroupQueue = GroupQueue()
         self.bulk: GroupQueue = GroupQueue()
         self.copies: list[tuple[int, Step]] = []  # cp.async since the last commit, with times

@@ -236,8 +236,9 @@ def _write(
                 if other:
                     lines.append(f"{pad}else:")
                     _write(schedule, other, depth + 1, lines, views)
-            case Elect(body=inner):
+            case Elect(body=inner, others=others):
                 _write(schedule, inner, depth, lines, views)
+                _write(schedule, others, depth, lines, views)
             case Set(var=var, value=value):
                 lines.append(f"{pad}v_{var} = {_expr(value)}")
             case ops.TmaLoad() | ops.CpAsync() | ops.LdGlobal():

@@ -27,12 +27,19 @@ Run = Callable[["Agent", "Step"], bool]
 
 Maker = Callable[[Values], "Step"]
 
+StateKey = tuple[str, bool]
+"""A state register: its name, and whether it is that of the elected lane."""
+
+LANES = {Scope.ELECTED: 1, Scope.OTHERS: 31}
+"""Lanes of a warp that execute an op, where it is not the whole warp."""
+
 
 class Step:
     """One op, ready to be timed.
 
     cost: ticks of the op itself; turn: ticks of generated code before it; count: arrivals, copies
     or instructions of the agent; amount: bytes of all of them; value: parity, N, threads;
+    states: state registers of the lanes that execute it, written by an arrive or tested by a wait;
     box: (tensor, start) of a global box; work: further ticks, by handler. light: register
     arithmetic before it may be finished after it. polls: a wait that only some lanes execute.
     partial: stores that fill sectors in part. shared: others of the SM want the same pipes.
@@ -52,6 +59,7 @@ class Step:
         "polls",
         "run",
         "shared",
+        "states",
         "turn",
         "value",
         "work",
@@ -62,6 +70,7 @@ class Step:
         self.name = ""
         self.barrier = self.value = self.amount = 0
         self.count = 1
+        self.states: tuple[StateKey, ...] = ()
         self.polls = self.light = self.partial = self.shared = False
         self.box: tuple[str, tuple[int, ...]] | None = None
         self.work: tuple[int, ...] = ()
@@ -77,7 +86,7 @@ class Bound:
     ) -> None:
         self.model, self.op, self.ev, self.turn = model, op, ev, turn
         self.warps = len(model.warps.warps)
-        self.lanes = 1 if op.scope is Scope.ELECTED else 32
+        self.lanes = LANES.get(op.scope, 32)
         self.first_thread = 32 * warp_in_role
 
     @property

@@ -35,7 +35,7 @@ def left_alone(schedule: Schedule) -> frozenset[int]:
     return frozenset(
         op.id
         for end in roles
-        if end and isinstance(end[-1], Elect)
+        if end and isinstance(end[-1], Elect) and not end[-1].others
         for op in statements(end[-1].body)
         if isinstance(op, OpBase)
     )
@@ -49,11 +49,12 @@ def _walk(body: tuple[Stmt, ...], *, elected: bool, found: dict[int, list[str]])
                 if first is not None:
                     found.setdefault(first.id, []).append(_kind(inner, elected))
                 _walk(inner, elected=elected, found=found)
-            case Elect(body=inner):
+            case Elect(body=inner, others=others):
                 first = _leading_op(inner)
                 if first is not None:
                     found.setdefault(first.id, []).append("barrier.elect")
                 _walk(inner, elected=True, found=found)
+                _walk(others, elected=False, found=found)
             case When(body=inner, orelse=other):
                 _walk(inner, elected=elected, found=found)
                 _walk(other, elected=elected, found=found)
@@ -73,7 +74,7 @@ def _kind(body: tuple[Stmt, ...], elected: bool) -> str:
         return "code.producer_elected" if elected else "code.producer_all_lanes"
     if ops.CpAsync in direct:
         return "code.cp_async"
-    if ops.MbarrierWait in direct:
+    if direct & {ops.MbarrierWait, ops.MbarrierWaitState}:
         return "code.consumer"
     return "code.loop"
 
@@ -82,8 +83,9 @@ def _direct(body: tuple[Stmt, ...]) -> Iterator[OpBase]:
     """Ops of a loop body that are in no loop inside it."""
     for s in body:
         match s:
-            case Elect(body=inner):
+            case Elect(body=inner, others=others):
                 yield from _direct(inner)
+                yield from _direct(others)
             case When(body=inner, orelse=other):
                 yield from _direct(inner)
                 yield from _direct(other)

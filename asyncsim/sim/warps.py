@@ -109,6 +109,7 @@ def _deciding(s: Stmt) -> Iterator[Expr]:
             ops.MbarrierInit(mbarrier=ref)
             | ops.MbarrierInval(mbarrier=ref)
             | ops.MbarrierArrive(mbarrier=ref)
+            | ops.MbarrierWaitState(mbarrier=ref)
             | ops.TmaLoad(mbarrier=ref)
         ):
             yield ref.stage

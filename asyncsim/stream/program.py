@@ -9,7 +9,7 @@ lane to lane is evaluated by the resolver (resolve.py).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from asyncsim.errors import ScheduleError
@@ -128,15 +128,18 @@ class _Compiler:
     def __init__(self, schedule: Schedule, role: str) -> None:
         self._schedule, self._role = schedule, role
         self._lines: list[str] = []
-        self._ops: list[OpBase] = []
+        self._ops: list[tuple[OpBase, OpBase]] = []  # as warp 0 executes it, and the other warps
         self._places: list[str] = []  # which warp index each op counts its threads from
         self._loops: list[str] = []
         self._in_role = role == "block"
+        self._whole = False  # only warp 0 has an elected lane, and the others run the open block
 
-    def compile(self) -> tuple[str, list[OpBase]]:
+    def compile(self) -> tuple[str, list[tuple[OpBase, OpBase]]]:
         head = "def stream(resolver, bx, by, bz, rank, warp, warp_in_role):"
         self._block(self._schedule.body, 1)
-        prelude = [f"    r{i} = resolver.bind(ops[{i}], {w})" for i, w in enumerate(self._places)]
+        prelude = [
+            f"    r{i} = resolver.bind(ops[{i}][{w} > 0], {w})" for i, w in enumerate(self._places)
+        ]
         tail = ["    return", "    yield"]
         return "\n".join([head, "    rounds = Rounds()", *prelude, *self._lines, *tail]), self._ops
 
@@ -165,12 +168,16 @@ class _Compiler:
                     self._block(orelse, depth + 1)
             case Set(var=var, value=value):
                 self._put(depth, f"v_{var} = {self._expr(value)}")
-            case Elect(body=body, of_role=of_role):
+            case Elect(body=body, of_role=of_role, others=others):
                 if of_role:
                     self._put(depth, f"if {self._warp_name()} == 0:")
                     self._block(body, depth + 1)
                 else:
                     self._block(body, depth)
+                if others:
+                    self._whole = of_role
+                    self._block(others, depth)
+                    self._whole = False
             case Specialize(roles=roles):
                 for role in roles:
                     if role.name == self._role:
@@ -182,7 +189,7 @@ class _Compiler:
                 values = "".join(f"{self._expr(e)}, " for e in shared_operands(s))
                 indices = "".join(f"{v}, " for v in self._loops)
                 self._put(depth, f"yield r{len(self._ops)}(({values})), ({indices})")
-                self._ops.append(s)
+                self._ops.append((s, replace(s, scope=Scope.ALL_LANES) if self._whole else s))
                 self._places.append(self._warp_name())
 
     def _warp_name(self) -> str:
@@ -209,11 +216,6 @@ class _Compiler:
                 return self._warp_name()
             case _:
                 raise AssertionError(f"{node} differs from lane to lane")
-
-
-def scope_lanes(scope: Scope) -> int:
-    """Lanes that execute an op of this scope, in one warp."""
-    return 1 if scope is Scope.ELECTED else 32
 
 
 def run_checked(events: Iterator[T], limit: int) -> Iterator[T]:

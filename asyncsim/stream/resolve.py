@@ -81,7 +81,7 @@ class Resolver:
             ):
                 key = self._barrier(op, ref, ev)
                 return lambda v: Dyn(op, key(v), count)
-            case ops.MbarrierInval(mbarrier=ref):
+            case ops.MbarrierInval(mbarrier=ref) | ops.MbarrierWaitState(mbarrier=ref):
                 key = self._barrier(op, ref, ev)
                 return lambda v: Dyn(op, key(v))
             case (

@@ -6,11 +6,12 @@ rule they break; a machine never blocks, it says whether a wait passes.
 
 from asyncsim.sync.collective import WarpgroupCollective
 from asyncsim.sync.groups import GroupQueue
-from asyncsim.sync.mbarrier import MbarrierState, SyncFault
+from asyncsim.sync.mbarrier import ArriveState, MbarrierState, SyncFault
 from asyncsim.sync.named_barrier import NamedBarrierState
 from asyncsim.sync.registers import RegisterPool
 
 __all__ = [
+    "ArriveState",
     "GroupQueue",
     "MbarrierState",
     "NamedBarrierState",

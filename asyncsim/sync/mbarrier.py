@@ -6,6 +6,8 @@ difference between the two is the aliasing bug. PTX ISA, mbarrier: contents, pha
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from asyncsim.rules import Rule
 
 TX_LIMIT = (1 << 20) - 1
@@ -20,17 +22,27 @@ class SyncFault(Exception):
         self.rule, self.message = rule, message
 
 
+@dataclass(frozen=True, slots=True)
+class ArriveState:
+    """The *state* that an arrive returns: the phase that it counted in, of one barrier and one of
+    its lives (from init to inval)."""
+
+    barrier: MbarrierState
+    life: int
+    phase: int
+
+
 class MbarrierState:
     """One mbarrier object. ``generation`` is the number of completed phases since init.
 
     Every mutating method returns True if it completed the current phase.
     """
 
-    __slots__ = ("count", "generation", "initialised", "next_count", "pending", "tx")
+    __slots__ = ("count", "generation", "initialised", "life", "next_count", "pending", "tx")
 
     def __init__(self) -> None:
         self.initialised = False
-        self.count = self.next_count = self.pending = self.tx = self.generation = 0
+        self.count = self.next_count = self.pending = self.tx = self.generation = self.life = 0
 
     def init(self, count: int) -> None:
         """mbarrier.init: phase 0 begins, ``count`` arrivals pending, no bytes (PTX rule: count
@@ -40,6 +52,7 @@ class MbarrierState:
         if self.initialised:
             raise SyncFault(Rule.REINIT_WITHOUT_INVAL, "init of a live mbarrier")
         self.initialised = True
+        self.life += 1
         self.count = self.next_count = self.pending = count
         self.tx = self.generation = 0
 
@@ -99,6 +112,40 @@ class MbarrierState:
         """
         self._live("wait")
         return (self.generation & 1) != parity
+
+    def arrive_state(self) -> ArriveState:
+        """The state that an arrive returns if it is executed now."""
+        return ArriveState(self, self.life, self.generation)
+
+    def passes_state(self, *held: ArriveState | None) -> bool:
+        """Whether a wait passes by the states of the lanes that wait together (None: no arrive has
+        written it yet); the latest phase decides.
+
+        A state may be tested until the phase after its own completes (PTX ISA, test_wait).
+        """
+        self._live("wait")
+        phases = [self._phase_of(state) for state in held]
+        late = self.generation - max(phases)
+        if late > 1:
+            raise SyncFault(
+                Rule.LAPPED_WAITER,
+                f"the state is of phase {max(phases)}, and {late} phases have completed since: "
+                "it may be tested until the next one does",
+            )
+        return late == 1
+
+    def _phase_of(self, held: ArriveState | None) -> int:
+        if held is None:
+            raise SyncFault(Rule.FOREIGN_STATE, "no arrive has written the state that is tested")
+        if held.barrier is not self:
+            raise SyncFault(
+                Rule.FOREIGN_STATE, "the state that is tested comes from another mbarrier"
+            )
+        if held.life != self.life:
+            raise SyncFault(
+                Rule.FOREIGN_STATE, "the state that is tested is older than the last inval"
+            )
+        return held.phase
 
     def _move_tx(self, amount: int) -> None:
         self.tx += amount

@@ -16,16 +16,16 @@ _MOST_OPS = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Diagnosis:
-    """``index``: innermost loop variable; ``generation``: the one that was waited for, None if the
-    loop index does not tell; ``state``: the raw 64 bits of the mbarrier (opaque; an H200 lets
-    software read zeros)."""
+    """``parity``: None of a wait by state; ``index``: innermost loop variable; ``generation``: the
+    one that was waited for, None if the loop index does not tell; ``state``: the raw 64 bits of the
+    mbarrier (opaque; an H200 lets software read zeros)."""
 
     op_id: int
     role: str
     warp: int
     cta: int
     barrier: str
-    parity: int
+    parity: int | None
     index: int
     generation: int | None
     state: int
@@ -39,6 +39,8 @@ class Diagnosis:
         )
 
     def _phase(self) -> str:
+        if self.parity is None:
+            return "by state"
         if self.generation is None:
             return f"parity {self.parity}"
         return f"generation {self.generation} (parity {self.parity})"
@@ -51,7 +53,8 @@ def diagnose(schedule: Schedule, report: tuple[int, ...]) -> Diagnosis | None:
     _, op_id, address, parity, index, cta, warp, low, high, *_ = report
     role = schedule.role_of(warp)
     op = next((o for o in schedule.ops() if o.id == op_id), None)
-    name = op.mbarrier.name if isinstance(op, ops.MbarrierWait) else ""
+    name = op.mbarrier.name if isinstance(op, ops.MbarrierWaitOp) else ""
+    by_state = isinstance(op, ops.MbarrierWaitState)
     signed = index - (1 << 32) if index >> 31 else index
     return Diagnosis(
         op_id=op_id,
@@ -59,9 +62,9 @@ def diagnose(schedule: Schedule, report: tuple[int, ...]) -> Diagnosis | None:
         warp=warp,
         cta=cta,
         barrier=_barrier(schedule, name, address),
-        parity=parity,
+        parity=None if by_state else parity,
         index=signed,
-        generation=_generation(schedule, cta, warp, op_id, signed, parity),
+        generation=None if by_state else _generation(schedule, cta, warp, op_id, signed, parity),
         state=low | high << 32,
         where=str(op.loc) if op is not None and op.loc else f"op #{op_id}",
     )

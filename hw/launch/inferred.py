@@ -77,7 +77,7 @@ def _flights(records: list[Record]) -> Iterator[Flight]:
     """Waits act when they return, everything else when it is issued."""
     events = []
     for i, r in enumerate(records):
-        waits = isinstance(r.dyn.op, ops.MbarrierWait | ops.WaitGroup)
+        waits = isinstance(r.dyn.op, ops.MbarrierWaitOp | ops.WaitGroup)
         events.append((r.back, 1, i, r) if waits else (r.issue, 0, i, r))
     pending = _Pending()
     for time, waited, _, r in sorted(events, key=lambda e: e[:3]):
@@ -107,7 +107,7 @@ def _issued(pending: _Pending, r: Record) -> None:
 
 def _returned(pending: _Pending, r: Record) -> list[Record]:
     op: OpBase = r.dyn.op
-    if isinstance(op, ops.MbarrierWait):
+    if isinstance(op, ops.MbarrierWaitOp):
         assert r.dyn.barrier is not None
         loads = pending.loads.get(r.dyn.barrier, [])
         pending.loads[r.dyn.barrier] = [f for f in loads if f.issue >= r.back]

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from asyncsim.hw.launch.inferred import Record, inferred_spans, op_name, warp_track
 from asyncsim.hw.launch.prepare import Stamps
 from asyncsim.hw.launch.protocol import RunReply
-from asyncsim.hw.render.hooks import END_WORD, is_stamped
+from asyncsim.hw.render.hooks import END_WORD, leaves_stamp
 from asyncsim.hw.render.model import STAMP_BYTES
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import Schedule
@@ -20,7 +20,7 @@ from asyncsim.stream import Dyn, Program
 from asyncsim.trace import Span, SpanKind, Trace
 
 _WRAP = 1 << 32
-_WAITS = (ops.MbarrierWait, ops.WaitGroup, ops.BarSync, ops.BarWarpSync)
+_WAITS = (ops.MbarrierWait, ops.MbarrierWaitState, ops.WaitGroup, ops.BarSync, ops.BarWarpSync)
 
 
 def decode(schedule: Schedule, data: bytes, reply: RunReply, stamps: Stamps) -> Trace:
@@ -57,12 +57,12 @@ def _records(
         group: list[tuple[Dyn, tuple[int, ...]]] = []
         for event in stream:
             group.append(event)
-            if is_stamped(event[0].op):
+            if leaves_stamp(event[0].op):
                 break
         if not group:
             return
         last = group[-1][0]
-        if word != (last.op.id + 1 if is_stamped(last.op) else END_WORD):
+        if word != (last.op.id + 1 if leaves_stamp(last.op) else END_WORD):
             raise ValueError(
                 f"stamp {at // 2} of warp {warp} is {word}, the stream is at op #{last.op.id}"
             )

@@ -36,7 +36,7 @@ class Context:
     ``way_out``: label behind the elected region that is open, "" outside one. ``loops``: loop
     variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
     none, nothing can give up). ``shapes``: wgmma shape functions that the kernel needs.
-    ``accumulators``: of the open scope. ``common_fragments``: declared before the roles.
+    ``accumulators``: of the open scope. ``common_registers``: declared before the roles.
     ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the end of its own.
     """
 
@@ -51,7 +51,7 @@ class Context:
     waits: int = 0
     shapes: dict[str, str] = field(default_factory=dict)
     accumulators: list[str] = field(default_factory=list)
-    common_fragments: frozenset[str] = frozenset()
+    common_registers: frozenset[str] = frozenset()
     roles_leave: bool = False
 
     def put(self, text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from asyncsim.ir import op as ops
-from asyncsim.ir.op import GroupKind, Op
+from asyncsim.ir.op import GroupKind, Op, Scope
 
 # Too short or too many to be worth a stamp each; they fall into the span of the next stamped op.
 _UNSTAMPED = (
@@ -25,6 +25,11 @@ END_WORD = 0xFFFFFFFF
 def is_stamped(op: Op) -> bool:
     """Whether the stamped build records the clock after this op."""
     return not isinstance(op, _UNSTAMPED)
+
+
+def leaves_stamp(op: Op) -> bool:
+    """Whether a warp that executes the op so records it: its elected lane does."""
+    return is_stamped(op) and op.scope is not Scope.OTHERS
 
 
 def is_delayed(op: Op) -> bool:

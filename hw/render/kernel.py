@@ -16,8 +16,8 @@ from asyncsim.hw.render.context import (
 from asyncsim.hw.render.model import Parameter, ParameterKind, Rendered, Variant
 from asyncsim.hw.render.statements import (
     declare,
-    fragment_names,
     leave,
+    register_names,
     render_body,
     render_scope,
 )
@@ -184,7 +184,7 @@ def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
     c.roles_leave = bool(s.body) and isinstance(s.body[-1], Specialize)
     if any(isinstance(statement, Specialize) for statement in s.body):
         declare(c, s.body)
-        c.common_waits, c.common_fragments = c.waits, fragment_names(s.body)
+        c.common_waits, c.common_registers = c.waits, register_names(s.body)
         render_body(c, s.body)
         if not c.roles_leave:
             leave(c)

@@ -16,22 +16,33 @@ def render_mbarrier(c: Context, op: MbarrierOp) -> None:
             c.put(f"mbar_init({c.barrier(ref)}, {count});")
         case ops.MbarrierInval(mbarrier=ref):
             c.put(f"mbar_inval({c.barrier(ref)});")
-        case ops.MbarrierArrive(mbarrier=ref, count=count):
-            c.put(f"mbar_arrive({c.barrier(ref)}{f', {count}' if count != 1 else ''});")
+        case ops.MbarrierArrive(mbarrier=ref, count=count, state=state):
+            operands = f"{c.barrier(ref)}{f', {count}' if count != 1 else ''}"
+            c.put(_returning(state, "mbar_arrive", operands))
         case ops.MbarrierExpectTx(mbarrier=ref, bytes=amount):
             c.put(f"mbar_expect_tx({c.barrier(ref)}, {c_text(amount)});")
-        case ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=amount):
-            c.put(f"mbar_arrive_expect_tx({c.barrier(ref)}, {c_text(amount)});")
+        case ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=amount, state=state):
+            operands = f"{c.barrier(ref)}, {c_text(amount)}"
+            c.put(_returning(state, "mbar_arrive_expect_tx", operands))
         case ops.MbarrierWait(mbarrier=ref, parity=parity):
-            _wait(c, op, f"{c.barrier(ref)}, {c_text(parity)}")
+            _wait(c, op, "mbar_wait", f"{c.barrier(ref)}, {c_text(parity)}")
+        case ops.MbarrierWaitState(mbarrier=ref, state=state):
+            _wait(c, op, "mbar_wait_state", f"{c.barrier(ref)}, s_{state}")
         case _ as unreachable:
             assert_never(unreachable)
 
 
-def _wait(c: Context, op: ops.MbarrierWait, operands: str) -> None:
+def _returning(state: str | None, function: str, operands: str) -> str:
+    """The call of an arrive, by the form that returns the state if it is kept."""
+    if state is None:
+        return f"{function}({operands});"
+    return f"s_{state} = {function}_state({operands});"
+
+
+def _wait(c: Context, op: ops.MbarrierWaitOp, function: str, operands: str) -> None:
     """An elected lane that gives up leaves its region; whole warps run on (they may have to
     meet others at hardware barriers and collectives)."""
-    call = f"mbar_wait(guard, {operands}, {op.id}, {c.loop_index()})"
+    call = f"{function}(guard, {operands}, {op.id}, {c.loop_index()})"
     if c.way_out:
         c.used_labels.add(c.way_out)
         c.put(f"if (!{call}) goto {c.way_out};")

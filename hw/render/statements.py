@@ -58,8 +58,9 @@ def _nested(c: Context, body: tuple[Stmt, ...]) -> None:
 
 
 def _elect(c: Context, s: Elect, *, last_of_role: bool) -> None:
-    """One lane runs the body, unless it has given up before. At the end of a role the elected lane
-    also leaves the kernel here, so that the others need not stay parked; so do its other warps."""
+    """One lane runs the body, unless it has given up before; the others are the other branch. At
+    the end of a role the elected lane also leaves the kernel here, so that the others need not stay
+    parked; so do its other warps."""
     first = next((o for o in statements(s.body) if isinstance(o, OpBase)), None)
     label = f"abandoned_{first.id if first is not None else len(c.lines)}"
     c.put("if (warp_in_role == 0 && elect_one()) {" if s.of_role else "if (elect_one()) {")
@@ -82,6 +83,9 @@ def _elect(c: Context, s: Elect, *, last_of_role: bool) -> None:
             c.depth += 1
             leave(c)
         c.depth -= 1
+    if s.others:
+        c.put("} else {")
+        _nested(c, s.others)
     c.put("}")
 
 
@@ -95,7 +99,7 @@ def leave(c: Context, *, elected: bool = False) -> None:
 
 
 def _waits(body: tuple[Stmt, ...]) -> int:
-    return sum(isinstance(s, ops.MbarrierWait) for s in _own_statements(body))
+    return sum(isinstance(s, ops.MbarrierWaitOp) for s in _own_statements(body))
 
 
 def _specialize(c: Context, roles: tuple[Role, ...]) -> None:
@@ -118,7 +122,7 @@ def render_scope(
     """The vars and fragments of a body, its statements, then leaving if it ends a warp's work."""
     declare(c, body)
     last = body[-1] if body else None
-    if isinstance(last, Elect) and (in_role or not last.of_role):
+    if isinstance(last, Elect) and (in_role or not last.of_role) and not last.others:
         render_body(c, body[:-1])
         _elect(c, last, last_of_role=leaves)
         return
@@ -128,7 +132,7 @@ def render_scope(
 
 
 def declare(c: Context, body: tuple[Stmt, ...]) -> None:
-    """Vars and fragments that the statements use, outside roles or inside one."""
+    """Vars and registers that the statements use, outside roles or inside one."""
     own = list(_own_statements(body))
     c.waits = c.common_waits + _waits(body)
     names = dict.fromkeys(s.var for s in own if isinstance(s, Set) and s.declare)
@@ -141,14 +145,18 @@ def declare(c: Context, body: tuple[Stmt, ...]) -> None:
         if fragment.layout is FragmentLayout.ACCUMULATOR:
             c.accumulators.append(name)
             text += " = {}"
-        if name not in c.common_fragments:
+        if name not in c.common_registers:
             c.put(text + ";")
+    for name in dict.fromkeys(n for s in own if isinstance(s, OpBase) for n in _states(s)):
+        if name not in c.common_registers:
+            c.put(f"u64 s_{name} = 0;")
 
 
-def fragment_names(body: tuple[Stmt, ...]) -> frozenset[str]:
-    """The fragments that a body uses, without those that only its roles use."""
-    own = (s for s in _own_statements(body) if isinstance(s, OpBase))
-    return frozenset(r.name for s in own for r in _fragments(s))
+def register_names(body: tuple[Stmt, ...]) -> frozenset[str]:
+    """The fragments and states that a body uses, without those that only its roles use."""
+    own = [s for s in _own_statements(body) if isinstance(s, OpBase)]
+    fragments = frozenset(r.name for s in own for r in _fragments(s))
+    return fragments.union(n for s in own for n in _states(s))
 
 
 def _own_statements(body: tuple[Stmt, ...]) -> list[Stmt]:
@@ -158,9 +166,9 @@ def _own_statements(body: tuple[Stmt, ...]) -> list[Stmt]:
         if not isinstance(s, Specialize):
             out.append(s)
             match s:
-                case For(body=inner) | Elect(body=inner):
+                case For(body=inner):
                     out += _own_statements(inner)
-                case When(body=inner, orelse=other):
+                case Elect(body=inner, others=other) | When(body=inner, orelse=other):
                     out += _own_statements(inner) + _own_statements(other)
                 case _:
                     pass
@@ -177,6 +185,16 @@ def _fragments(op: OpBase) -> list[FragmentRef]:
             return [ref]
         case ops.Compute(operands=operands):
             return [o for o in operands if isinstance(o, FragmentRef)]
+        case _:
+            return []
+
+
+def _states(op: OpBase) -> list[str]:
+    match op:
+        case ops.MbarrierArrive(state=str(name)) | ops.MbarrierArriveExpectTx(state=str(name)):
+            return [name]
+        case ops.MbarrierWaitState(state=name):
+            return [name]
         case _:
             return []
 

@@ -20,6 +20,63 @@ def test_elect_inside_elect():
     expect(build, "elect inside elect: one lane is running already", "drop the inner one")
 
 
+@pytest.mark.parametrize("before", ["nothing", "an op", "others", "another block"])
+def test_others_follow_an_election(before):
+    def build(k):
+        match before:
+            case "an op":
+                with k.elect():
+                    pass
+                k.bar.sync()
+            case "others":
+                with k.elect():
+                    pass
+                with k.others():
+                    k.bulk.commit_group()
+            case "another block":
+                with k.elect():
+                    pass
+                with k.loop(2), k.others():
+                    pass
+            case _:
+                pass
+        with k.others():
+            pass
+
+    expect(
+        build,
+        "others() does not follow an election",
+        "write it right after `with k.elect():` or `with k.elect_thread():`",
+    )
+
+
+@pytest.mark.parametrize("of_role", [False, True])
+def test_others_are_the_second_part_of_the_election(of_role):
+    k = new()
+    full = k.mbarriers("full", count=32)
+    with k.elect_thread() if of_role else k.elect():
+        k.mbarrier.init_all(full)
+    with k.others(), k.loop(2):
+        k.mbarrier.arrive(full[0])
+    k.mbarrier.arrive(full[0])
+    elect, last = k.finish().body
+    assert isinstance(elect, Elect) and elect.of_role is of_role
+    assert [op.scope for op in elect.body] == [Scope.ELECTED]
+    (loop,) = elect.others
+    assert isinstance(loop, For) and [op.scope for op in loop.body] == [Scope.OTHERS]
+    assert last.scope is Scope.ALL_LANES
+
+
+def test_elect_inside_others():
+    def build(k):
+        with k.elect():
+            pass
+        with k.others(), k.elect():
+            pass
+
+    expect(build, "elect inside elect: one lane is running already", "drop the inner one")
+
+
 def test_a_var_of_the_warp_is_not_set_by_one_lane():
     def build(k):
         phase = k.var("phase", 0)
@@ -75,6 +132,18 @@ def test_whole_warps_execute_collectives():
             k.bar.sync()
 
     expect(build, "BarSync is executed by whole warps, not by one lane", "move it out of elect")
+
+    def by_some(k):
+        with k.elect():
+            pass
+        with k.others():
+            k.bar.warp_sync()
+
+    expect(
+        by_some,
+        "BarWarpSync is executed by whole warps, not by some lanes",
+        "move it out of others",
+    )
     k = new()
     with pytest.raises(ScheduleError, match="^WgmmaFence is executed by whole warps"), k.elect():
         k.wgmma.fence()

@@ -41,7 +41,7 @@ def tma_add_one(
     *,
     fence: bool = True,
     expect: int = 2048,
-    count: int = 129,
+    count: int = 128,
     wait: bool = True,
     init_fence: bool = True,
 ) -> Schedule:
@@ -53,7 +53,7 @@ def tma_add_one(
     source_map = k.tensor_map("source_map", source, box=(16, 32))
     result_map = k.tensor_map("result_map", result, box=(16, 32))
     tile = k.smem_tile("tile", (16, 32), "i32")
-    full = k.mbarriers("full", count=count)
+    full, state = k.mbarriers("full", count=count), k.mbarrier_state("state")
     with k.elect_thread():
         k.mbarrier.init_all(full)
         if init_fence:
@@ -61,9 +61,10 @@ def tma_add_one(
     k.bar.sync()
     with k.elect_thread():
         k.tma.load(tile[0], source_map, (0, 0), full[0])
-        k.mbarrier.arrive_expect_tx(full[0], expect)
-    k.mbarrier.arrive(full[0])
-    k.mbarrier.wait(full[0], 0)
+        k.mbarrier.arrive_expect_tx(full[0], expect, state=state)
+    with k.others():
+        k.mbarrier.arrive(full[0], state=state)
+    k.mbarrier.wait_state(full[0], state)
     k.mem.compute(ADD_ONE, tile[0].box((k.warp_in_role * 4, 0), (4, 32)))
     if fence:
         k.fence.proxy_async("shared")

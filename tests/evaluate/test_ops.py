@@ -299,3 +299,63 @@ def test_wait_of_one_warp_passes_only_when_all_four_have_issued_the_wgmma():
     assert "mma/0 waits in WaitGroup" in str(caught.value)
     assert "not all four warps have issued the groups it covers" in str(caught.value)
     assert "mma/1,2,3 waits in MbarrierWait" in str(caught.value)
+
+
+def parts(elected, others):
+    """A warp whose elected lane and other lanes do something, each to a register, then stored."""
+    k = ScheduleBuilder("parts")
+    out = k.global_tensor("out", (32,), "f32", output=True)
+    full, state = k.mbarriers("full", count=32), k.mbarrier_state("state")
+    x = k.fragment("x", registers=1)
+    with k.elect():
+        k.mbarrier.init_all(full)
+        elected(k, full[0], state, x.all)
+    with k.others():
+        others(k, full[0], state, x.all)
+    k.mbarrier.wait_state(full[0], state)
+    k.mem.st_global(out.box((k.lane,), (1,)), x.all)
+    s = k.finish()
+    return [evaluate(s, make_inputs(s), order=o)["out"] for o in ORDERS]
+
+
+SET = ComputeDef(
+    name="set",
+    operands=(
+        ComputeOperand(name="x", kind="fragment", mode=AccessMode.WRITE),
+        ComputeOperand(name="value", kind="int"),
+    ),
+    work=lambda value: Work(alu=1),
+    cuda="x[0] = value;",
+    numpy=lambda x, value, **_: x.fill(value),
+)
+
+
+def test_others_are_the_lanes_that_were_not_elected():
+    def arrives(value):
+        def act(k, full, state, x):
+            k.mem.compute(SET, x, value)
+            k.mbarrier.arrive(full, state=state)
+
+        return act
+
+    for result in parts(arrives(7), arrives(3)):
+        assert result.tolist() == [7.0] + [3.0] * 31
+
+
+def test_a_state_that_the_elected_lane_did_not_keep():
+    with pytest.raises(EvaluateError, match="no arrive has written the state that is tested") as e:
+        parts(
+            lambda k, full, state, x: k.mbarrier.arrive(full),
+            lambda k, full, state, x: k.mbarrier.arrive(full, state=state),
+        )
+    assert e.value.rule is Rule.FOREIGN_STATE
+
+
+def test_a_wait_by_state_says_what_is_missing():
+    with pytest.raises(
+        EvaluateError, match=r"block/0 waits in MbarrierWaitState at .*, generation 0"
+    ):
+        parts(
+            lambda k, full, state, x: k.mbarrier.arrive_expect_tx(full, 16, state=state),
+            lambda k, full, state, x: k.mbarrier.arrive(full, state=state),
+        )

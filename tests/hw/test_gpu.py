@@ -154,6 +154,13 @@ def test_times_and_stamps(child: Child) -> None:
     assert len([s for s in waits if s.name.startswith("MbarrierWait full")]) == 64
 
 
+@pytest.mark.parametrize("params", [{"m": 16, "n": 32}, {"m": 1000, "n": 1024}], ids=str)
+def test_a_copy_through_one_tile_a_cta(child: Child, params: dict[str, int]) -> None:
+    schedule = find_scenario("tma_copy").build(params)
+    r = run_schedule(schedule, child=child, launches=0, verify_ctas=100)
+    assert r.verification is not None and r.verification.ok, str(r.verification)
+
+
 def test_a_scenario_from_outside_the_package(child: Child) -> None:
     schedule = find_scenario(EXTERNAL).build({"tiles": 9, "ctas": 5})
     r = run_schedule(schedule, child=child, launches=20, l2="cold")

@@ -11,11 +11,12 @@ import pytest
 from asyncsim.hw.launch.prepare import Stamps
 from asyncsim.hw.launch.protocol import RunReply
 from asyncsim.hw.launch.stamps import decode
-from asyncsim.hw.render.hooks import END_WORD, is_stamped
+from asyncsim.hw.render.hooks import END_WORD, is_stamped, leaves_stamp
 from asyncsim.hw.render.model import STAMP_BYTES
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.tma_copy import tma_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from asyncsim.stream import Program
@@ -30,7 +31,7 @@ def stamps_of(schedule: Schedule, cta: int, warp: int, late: int) -> Iterator[tu
     """What the GPU would write: a stamp every 100 cycles, the first ``late`` warps later."""
     time = START + (1000 if warp < late else 0)
     stream = Program(schedule).stream((cta, 0, 0), warp)
-    for word in [d.op.id + 1 for d, _ in stream if is_stamped(d.op)] + [END_WORD]:
+    for word in [d.op.id + 1 for d, _ in stream if leaves_stamp(d.op)] + [END_WORD]:
         time += 100
         yield word, time & 0xFFFFFFFF
 
@@ -124,3 +125,21 @@ def test_what_is_stamped() -> None:
     stamped = {type(o) for o in schedule.ops() if is_stamped(o)}
     assert {ops.MbarrierWait, ops.WaitGroup, ops.CommitGroup, ops.TmaLoad} <= stamped
     assert ops.WgmmaMmaAsync not in stamped and ops.StGlobal not in stamped
+
+
+def test_the_other_lanes_leave_no_stamps() -> None:
+    """The recorder is the elected lane's; in warps without one all lanes run, it among them."""
+    schedule = tma_copy.build({"m": 16, "n": 32})
+    words = {
+        warp: {
+            o.id for d, _ in Program(schedule).stream((0, 0, 0), warp) if leaves_stamp(o := d.op)
+        }
+        for warp in (0, 1)
+    }
+    arrive = next(o for o in schedule.ops() if isinstance(o, ops.MbarrierArrive))
+    assert arrive.id not in words[0] and arrive.id in words[1]
+    trace = decoded(schedule)
+    assert trace.complete
+    wait = next(o for o in schedule.ops() if isinstance(o, ops.MbarrierWaitState))
+    waits = {s.track: s.kind for s in trace.spans if s.op_id == wait.id}
+    assert waits == {f"block/{w}": SpanKind.STALL for w in range(4)}

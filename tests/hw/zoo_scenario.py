@@ -47,7 +47,9 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
     box = k.smem_tile("box", (1, 8, 16), "i32", stages=2)
     full = k.mbarriers("full", count=1, stages=2)
     turn = k.mbarriers("turn", count=33)
+    meet = k.mbarriers("meet", count=65, stages=2)
     pair = k.named_barrier("pair", id=3, threads=128)
+    state = k.mbarrier_state("state")
     short = k.fragment("short", registers=4, dtype="bf16")
     wide, four = k.fragment("wide", registers=4), k.fragment("four", registers=4)
     k.grid(ctas)
@@ -56,7 +58,7 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
     first = k.block_idx * rows
 
     with k.elect_thread():
-        k.mbarrier.init_all(full, turn)
+        k.mbarrier.init_all(full, turn, meet)
         k.fence.mbarrier_init()
     k.setmaxnreg.dec(88)
     k.bar.sync()
@@ -96,6 +98,13 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
         with k.role("reader", warps=2):
             row = k.thread_in_role
             k.bar.sync(pair)
+            # the role's threads meet by states: each arrives on its own, one of them twice
+            with k.loop(n, name="meeting") as meeting:
+                with k.elect_thread():
+                    k.mbarrier.arrive(meet[meeting % 2], 2, state=state)
+                with k.others():
+                    k.mbarrier.arrive(meet[meeting % 2], state=state)
+                k.mbarrier.wait_state(meet[meeting % 2], state)
             with k.loop(8) as j:
                 k.mem.ld_shared(wide.all, tile[0].box((row, j * 4), (1, 4)))
                 k.mem.st_global(out.box((first + row, j * 4), (1, 4)), wide.all)

@@ -40,6 +40,7 @@ def every_op() -> Schedule:
     pair = k.named_barrier("pair", id=3, threads=160)
     acc = k.accumulator("acc", n=64)
     x = k.fragment("x", registers=4)
+    kept = k.mbarrier_state("kept")
     k.grid(4, 2)
     k.launch_bounds(2, maxnreg=128)
     with k.elect_thread():
@@ -78,6 +79,11 @@ def every_op() -> Schedule:
             k.cp_async.wait_group(0)
             k.fence.proxy_async()
             k.bar.sync(pair)
+            with k.elect():
+                k.mbarrier.arrive_expect_tx(done[0], 0, state=kept)
+            with k.others():
+                k.mbarrier.arrive(done[0], state=kept)
+            k.mbarrier.wait_state(done[0], kept)
             with k.elect():
                 with k.loop(steps) as i:
                     k.mbarrier.expect_tx(full[i % 2], 4096)

@@ -49,6 +49,37 @@ def test_counts_of_init_and_arrive(count):
         )
 
 
+def test_a_state_comes_from_an_arrive_on_the_same_array():
+    def wait(k):
+        full, state = barrier(k), k.mbarrier_state("state")
+        other = k.mbarriers("other", count=1)
+        k.mbarrier.init(other[0], 1)
+        k.mbarrier.arrive(other[0], state=state)
+        k.mbarrier.arrive_expect_tx(full[0], 16)
+        k.mbarrier.wait_state(full[0], state)
+
+    expect(
+        wait,
+        "no arrive on 'full' writes the state 'state'",
+        "pass state=state to the arrive whose phase is waited for",
+        Rule.FOREIGN_STATE,
+    )
+
+
+def test_an_arrive_on_another_cta_returns_no_state():
+    def arrive(k):
+        k.cluster(2)
+        k.grid(2)
+        full, state = barrier(k), k.mbarrier_state("state")
+        k.mbarrier.arrive(k.mbarrier.at(full[0], 1), state=state)
+
+    expect(
+        arrive,
+        "an arrive on 'full' of another CTA returns no state",
+        "wait by parity in the CTA that owns it",
+    )
+
+
 @pytest.mark.parametrize("parity", [2, -1])
 def test_parity_is_a_bit(parity):
     expect(

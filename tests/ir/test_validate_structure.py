@@ -163,3 +163,17 @@ def test_what_an_elected_lane_runs_does_not_depend_on_the_lane():
         "StGlobal: an operand depends on the lane, and elect may pick any lane",
         "use warp_in_role, or move it out of elect",
     )
+
+    def by_others(k):
+        out = k.global_tensor("out", (32,), "f32", output=True)
+        x = k.fragment("x", registers=1)
+        with k.elect_thread():
+            pass
+        with k.others():
+            k.mem.ld_global(x.all, out.box((k.thread_in_role,), (1,)))
+
+    expect(
+        by_others,
+        "LdGlobal: an operand depends on the lane, and elect may pick any lane",
+        "use warp_in_role, or move it out of elect",
+    )

@@ -11,7 +11,10 @@ from tests.oracle.program import Case, Op
 def random_case(rng: Random) -> Case:
     """One case with 0 to 3 mutations."""
     family = rng.choice(
-        [ring, ring, rendezvous, rendezvous_ring, chain, named, cp_async, free, lanes, lanes]
+        [
+            *(ring, ring, rendezvous, rendezvous_ring, chain, named, cp_async, free, lanes, lanes),
+            *(states, states, parts),
+        ]
     )
     case = family(rng)
     for _ in range(rng.choice([0, 0, 1, 1, 2, 3])):
@@ -180,14 +183,64 @@ def lanes(rng: Random) -> Case:
     return Case(tuple(counts), stages, (tuple(producer), *map(tuple, readers)))
 
 
+def states(rng: Random) -> Case:
+    """Threads that meet by states, some of them by parity; perhaps a copy lands in each phase."""
+    n, rounds, bars = rng.choice([2, 2, 3]), rng.randint(1, 4), rng.randint(1, 2)
+    threads: list[list[Op]] = [[] for _ in range(n)]
+    copies, touch = rng.random() < 0.4, rng.random() < 0.5
+    parity = [rng.random() < 0.2 for _ in range(n)]
+    early = rng.random() < 0.15  # arrive once more before the wait
+    for r in range(rounds):
+        b = r % bars
+        for i, t in enumerate(threads):
+            if touch and not copies and i == r % n:
+                t.append(Op("write", cell=b))
+            if copies and i == 0:
+                load = [Op("copy", b, cell=b, tag=r), Op("arrive_expect", b, 1, keep=True)]
+                t += load if rng.random() < 0.7 else load[::-1]
+            else:
+                t.append(Op("arrive", b, keep=not parity[i]))
+            if early and i == n - 1 and r == 0:
+                t.append(Op("arrive", rng.randrange(bars), keep=rng.random() < 0.5))
+            t.append(Op("wait", b, r // bars % 2) if parity[i] else Op("wait_state", b))
+            if copies and touch:
+                t.append(Op("read", cell=b, tag=r))
+    return Case((n,) * bars, bars, tuple(map(tuple, threads)))
+
+
+def parts(rng: Random) -> Case:
+    """Warps whose elected lane copies and arrives with the bytes; the other lanes just arrive."""
+    warps, rounds, bars = rng.choice([1, 1, 2]), rng.randint(1, 3), rng.randint(1, 2)
+    threads: list[list[Op]] = [[] for _ in range(warps)]
+    first, meets = rng.random() < 0.7, rng.random() < 0.7
+    for r in range(rounds):
+        b = r % bars
+        for i, t in enumerate(threads):
+            if i == 0:
+                load = [Op("copy", b, cell=b, tag=r), Op("arrive_expect", b, 1, keep=True)]
+                t += load if first else load[::-1]
+                t.append(Op("arrive", b, others=True, keep=True))
+            else:
+                t.append(Op("arrive", b, wide=True, keep=True))
+            t.append(Op("wait_state", b, wide=True))
+            t.append(Op("read", cell=b, tag=r, wide=rng.random() < 0.7))
+            if meets:  # nobody copies again before all have read
+                t.append(Op("meet") if warps == 1 else Op("sync", 0, 32 * warps))
+    return Case((32 * warps,) * bars, bars, tuple(map(tuple, threads)))
+
+
 def free(rng: Random) -> Case:
     """Anything: arrivals, waits, copies and reads at random."""
     n, bars = rng.randint(2, 3), rng.randint(1, 2)
     threads = []
     for t in range(n):
         ops = []
+        keep = rng.random() < 0.4  # what it waits for with a state
         for _ in range(rng.randint(1, 5)):
             b = rng.randrange(bars)
+            if keep and rng.random() < 0.5:
+                ops += [Op("arrive", b, keep=True), Op("wait_state", b)][: rng.randint(1, 2)]
+                continue
             ops.append(
                 rng.choice(
                     [
@@ -238,16 +291,22 @@ def mutate(rng: Random, case: Case) -> Case:
             ops.insert(at, op)
         case 3 if op.kind == "wait":
             ops[at] = replace(op, n=op.n ^ 1)
+        case 3 if op.kind == "wait_state":
+            ops[at] = Op("wait", op.b, rng.randrange(2), wide=op.wide, others=op.others)
         case 3 if op.kind in ("expect", "arrive_expect"):
             ops[at] = replace(op, n=max(0, op.n + rng.choice([-1, 1])))
         case 3 if op.kind == "wait_group":
             ops[at] = replace(op, n=op.n + 1)
+        case 4 if op.keep and rng.random() < 0.4:
+            ops[at] = replace(op, keep=False)
         case 4 if op.kind == "arrive":
             ops[at] = replace(op, n=op.n + 1)
         case 4 if op.b >= 0 and op.kind not in ("sync", "bar_arrive"):
             ops[at] = replace(op, b=rng.randrange(len(case.counts)))
-        case 5 if op.kind in ("wait", "read") and rng.random() < 0.5:
-            ops[at] = replace(op, wide=not op.wide)
+        case 5 if op.kind in ("wait", "wait_state", "read") and rng.random() < 0.5:
+            ops[at] = replace(op, wide=not op.wide, others=False)
+        case 5 if op.kind in ("arrive", "wait_state") and not op.wide and rng.random() < 0.3:
+            ops[at] = replace(op, others=not op.others)
         case 5 if case.counts and op.kind in ("arrive", "wait"):
             counts = list(case.counts)
             b = rng.randrange(len(counts))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from random import Random
 
+from asyncsim import ScheduleError
 from asyncsim.check import check
 from asyncsim.predict.result import Verdict
 from tests.oracle.cases import random_case
@@ -19,9 +20,16 @@ def compare(case: Case) -> tuple[str, str]:
         trouble = explore(case)
     except TooLarge:
         return "too large", ""
-    result = check(build(case), max_states=100_000)
+    parted = "parted" in trouble
+    trouble.discard("parted")
+    try:
+        result = check(build(case), max_states=100_000)
+    except ScheduleError as error:
+        return ("agree trouble" if trouble and error.rule else "accused"), str(error)
     detail = f"explorer {sorted(trouble)}; checker {[f.rule.name for f in result.findings]}"
     match result.verdict:
+        case Verdict.INCOMPLETE if parted:
+            return "agree parted", detail
         case Verdict.INCOMPLETE:
             return "incomplete", f"{detail}; {result.note}"
         case Verdict.CLEAN:

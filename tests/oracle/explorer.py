@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tests.oracle.program import Case, Op
+from tests.oracle.program import Case, Op, elections
 
 MAX_STATES = 60_000
 
@@ -25,6 +25,7 @@ class State:
     held: tuple[int | None, ...]  # round of the bar.sync a thread is in
     flying: frozenset[tuple[int, int]]
     cells: tuple[object, ...]
+    kept: tuple[tuple[int, int] | None, ...]  # barrier and generation of a chain's kept state
     groups: tuple[tuple[tuple[tuple[int, int], ...], ...], ...]  # per thread; the last one is open
 
 
@@ -32,26 +33,32 @@ WRITES = ("write", "copy", "cp_async")
 
 
 def explore(case: Case) -> set[str]:
-    """Everything that can go wrong: hang, fault, race, wrong, bytes, outstanding."""
+    """Everything that can go wrong: hang, fault, race, wrong, bytes, outstanding. "parted": only
+    lanes can go on that an election may hold until others of their warp are through with it."""
     return _Explorer(case).run()
 
 
-def _chains(case: Case) -> tuple[list[tuple[Op, ...]], list[int]]:
+Link = tuple[Op, int, "int | None"]
+"""An op of a chain, its place in the thread, and the number of its election."""
+
+
+def _chains(case: Case) -> tuple[list[tuple[Link, ...]], list[int]]:
     """Two chains a thread: the elected lane, and the other 31 lanes."""
-    chains: list[tuple[Op, ...]] = []
+    chains: list[tuple[Link, ...]] = []
     meet = Op("meet")
     for thread in case.threads:
-        elected: list[Op] = []
-        others: list[Op] = []
-        alone = not any(op.wide or op.kind == "meet" for op in thread)
-        for op in thread:
+        elected: list[Link] = []
+        others: list[Link] = []
+        alone = not any(op.wide or op.others or op.kind == "meet" for op in thread)
+        for at, (op, election) in enumerate(zip(thread, elections(thread), strict=True)):
             if op.kind in ("sync", "bar_arrive") and not alone:
-                elected += [meet, op, meet]
-                others += [meet, meet]
-            else:
-                elected.append(op)
-                if op.wide or op.kind == "meet":
-                    others.append(op)
+                elected += [(meet, at, None), (op, at, None), (meet, at, None)]
+                others += [(meet, at, None), (meet, at, None)]
+                continue
+            if not op.others:
+                elected.append((op, at, election))
+            if op.wide or op.others or op.kind == "meet":
+                others.append((op, at, election))
         chains += [tuple(elected), tuple(others)]
     return chains, [1, 31] * len(case.threads)
 
@@ -61,7 +68,8 @@ class _Explorer:
         self.case = case
         ids = {o.b for t in case.threads for o in t if o.kind in ("sync", "bar_arrive")}
         self.ids = sorted(ids)
-        self.chains, self.lanes = _chains(case)
+        self.links, self.lanes = _chains(case)
+        self.chains = [tuple(op for op, _, _ in links) for links in self.links]
         self.trouble: set[str] = set()
 
     def run(self) -> set[str]:
@@ -74,6 +82,7 @@ class _Explorer:
             (None,) * n,
             frozenset(),
             (None,) * case.cells,
+            (None,) * n,
             (((),),) * n,
         )
         seen = {start}
@@ -124,6 +133,7 @@ class _Explorer:
 
     def _after(self, state: State) -> list[State]:
         found = []
+        held = True
         for i in range(len(self.chains)):
             op = self._next(state, i)
             if op is not None:
@@ -134,12 +144,24 @@ class _Explorer:
                     continue
                 if s is not None:
                     found.append(s)
+                    held = held and self._ahead(state, i)
+        if found and held and not state.flying:
+            self.trouble.add("parted")
         for flight in state.flying:
             try:
                 found.append(self._land(state, flight))
             except OverflowError:
                 self.trouble.add("fault")
         return found
+
+    def _ahead(self, state: State, i: int) -> bool:
+        """Whether a chain is past the election, or the op, that its twin is at."""
+        twin, pc = self.links[i ^ 1], state.pcs[i ^ 1]
+        if pc >= len(twin):
+            return False
+        _, there, inside = twin[pc]
+        _, here, election = self.links[i][state.pcs[i]]
+        return there < here and (election is None or election != inside)
 
     def _advance(self, state: State, i: int, **changes: object) -> State:
         fields = {f: getattr(state, f) for f in State.__dataclass_fields__}
@@ -169,17 +191,25 @@ class _Explorer:
                 bars = (*state.bars[: op.b], (0, op.n, 0), *state.bars[op.b + 1 :])
                 return self._advance(state, i, bars=bars)
             case "arrive":
-                return self._advance(state, i, bars=self._bar(state, op.b, op.n * self.lanes[i], 0))
+                bars = self._bar(state, op.b, op.n * self.lanes[i], 0)
+                return self._advance(state, i, bars=bars, kept=self._kept(state, i, op))
             case "expect":
                 bars = self._bar(state, op.b, 0, op.n, counts=False)
                 return self._advance(state, i, bars=bars)
             case "arrive_expect":
-                return self._advance(state, i, bars=self._bar(state, op.b, 1, op.n))
+                lanes = self.lanes[i]
+                bars = self._bar(state, op.b, lanes, op.n * lanes)
+                return self._advance(state, i, bars=bars, kept=self._kept(state, i, op))
             case "wait":
                 bar = state.bars[op.b]
                 if bar is None:
                     raise OverflowError("not initialised")
                 return self._advance(state, i) if bar[0] % 2 != op.n else None
+            case "wait_state":
+                bar, kept = state.bars[op.b], state.kept[i]
+                if bar is None or kept is None or kept[0] != op.b or bar[0] > kept[1] + 1:
+                    raise OverflowError("a state that may not be tested")
+                return self._advance(state, i) if bar[0] == kept[1] + 1 else None
             case "copy":
                 if state.bars[op.b] is None:
                     raise OverflowError("not initialised")
@@ -221,6 +251,12 @@ class _Explorer:
                 return self._named(state, i, op)
             case _:
                 raise AssertionError(op.kind)
+
+    def _kept(self, state: State, i: int, op: Op) -> object:
+        bar = state.bars[op.b]
+        if not op.keep or bar is None:
+            return state.kept
+        return (*state.kept[:i], (op.b, bar[0]), *state.kept[i + 1 :])
 
     def _groups(self, state: State, i: int, groups: object):
         return (*state.groups[:i], groups, *state.groups[i + 1 :])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from asyncsim import ScheduleBuilder
+from asyncsim.build.handles import StateHandle
 from asyncsim.ir.schedule import Schedule
 
 UNIT = 16  # bytes of a cell, of a copy, and of one unit of expect
@@ -17,9 +18,11 @@ UNIT = 16  # bytes of a cell, of a copy, and of one unit of expect
 
 @dataclass(frozen=True)
 class Op:
-    """kind: arrive expect arrive_expect copy wait read write sync bar_arrive cp_async commit
-    wait_group init meet. ``n``: arrivals, units, parity, threads or N; ``tag``: row of the source;
-    ``wide``: executed by all 32 lanes (arrive, wait, read)."""
+    """kind: arrive expect arrive_expect copy wait wait_state read write sync bar_arrive cp_async
+    commit wait_group init meet. ``n``: arrivals, units, parity, threads or N; ``tag``: row of the
+    source; ``wide``: executed by all 32 lanes (arrive, wait, read); ``others``: by the lanes that
+    were not elected, in one election with an elected op just before; ``keep``: an arrive that keeps
+    its state."""
 
     kind: str
     b: int = -1
@@ -27,12 +30,15 @@ class Op:
     cell: int = -1
     tag: int | None = None
     wide: bool = False
+    others: bool = False
+    keep: bool = False
 
     def __str__(self) -> str:
-        parts = [self.kind + ("*" if self.wide else "")]
+        who = "*" if self.wide else "'" if self.others else ""
+        parts = [self.kind + who + ("!" if self.keep else "")]
         if self.b >= 0:
             parts.append(f"b{self.b}")
-        if self.kind not in ("read", "write", "copy", "cp_async", "commit", "meet"):
+        if self.kind not in ("read", "write", "copy", "cp_async", "commit", "meet", "wait_state"):
             parts.append(str(self.n))
         if self.cell >= 0:
             parts.append(f"cell{self.cell}")
@@ -59,6 +65,20 @@ class Case:
         return replace(self, threads=(*self.threads[:i], ops, *self.threads[i + 1 :]))
 
 
+def elections(thread: tuple[Op, ...]) -> list[int | None]:
+    """Of each op, the number of its election; None if all lanes of the warp execute it."""
+    found: list[int | None] = []
+    count = 0
+    for i, op in enumerate(thread):
+        if op.wide or op.kind in ("meet", "sync", "bar_arrive"):
+            found.append(None)
+            continue
+        together = i > 0 and found[-1] is not None and op.others and not thread[i - 1].others
+        count += not together
+        found.append(count)
+    return found
+
+
 def build(case: Case) -> Schedule:
     """The schedule of a case: one role of one warp a thread."""
     k = ScheduleBuilder("oracle")
@@ -76,22 +96,27 @@ def build(case: Case) -> Schedule:
             k.fence.mbarrier_init()
     k.bar.sync()
 
-    def emit(op: Op) -> None:
+    states = [k.mbarrier_state(f"s{i}") for i in range(len(case.threads))]
+
+    def emit(op: Op, state: StateHandle) -> None:
+        kept = state if op.keep else None
         cell = buf[op.cell] if op.cell >= 0 else None
         match op.kind:
             case "init":
                 k.mbarrier.init(bars[op.b][0], op.n)
                 k.fence.mbarrier_init()
             case "arrive":
-                k.mbarrier.arrive(bars[op.b][0], op.n)
+                k.mbarrier.arrive(bars[op.b][0], op.n, state=kept)
             case "expect":
                 k.mbarrier.expect_tx(bars[op.b][0], UNIT * op.n)
             case "arrive_expect":
-                k.mbarrier.arrive_expect_tx(bars[op.b][0], UNIT * op.n)
+                k.mbarrier.arrive_expect_tx(bars[op.b][0], UNIT * op.n, state=kept)
             case "copy":
                 k.tma.load(cell, source_map, (op.tag, 0), bars[op.b][0])
             case "wait":
                 k.mbarrier.wait(bars[op.b][0], op.n)
+            case "wait_state":
+                k.mbarrier.wait_state(bars[op.b][0], state)
             case "read":
                 view = cell if op.tag is None else cell.expecting(source.box((op.tag, 0), (1, 4)))
                 k.mem.ld_shared(reg.all, view)
@@ -112,7 +137,8 @@ def build(case: Case) -> Schedule:
     with k.specialize():
         for i, thread in enumerate(case.threads):
             with k.role(f"t{i}", warps=1):
-                for op in thread:
+                numbers = elections(thread)
+                for at, op in enumerate(thread):
                     if op.kind == "sync":
                         k.bar.sync(named[op.b, op.n])
                     elif op.kind == "bar_arrive":
@@ -120,8 +146,14 @@ def build(case: Case) -> Schedule:
                     elif op.kind == "meet":
                         k.bar.warp_sync()
                     elif op.wide:
-                        emit(op)
+                        emit(op, states[i])
+                    elif op.others:
+                        if at == 0 or numbers[at] != numbers[at - 1]:
+                            with k.elect():
+                                pass
+                        with k.others():
+                            emit(op, states[i])
                     else:
                         with k.elect():
-                            emit(op)
+                            emit(op, states[i])
     return k.finish()

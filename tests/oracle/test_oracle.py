@@ -18,17 +18,19 @@ from tests.oracle.cases import (
     lanes,
     mutate,
     named,
+    parts,
     random_case,
     rendezvous,
     rendezvous_ring,
     ring,
+    states,
 )
 from tests.oracle.compare import compare
 from tests.oracle.program import Case
 
 DISAGREED_ONCE = (3001183,)
 
-FAMILIES = (ring, rendezvous, rendezvous_ring, chain, named, cp_async, free, lanes)
+FAMILIES = (ring, rendezvous, rendezvous_ring, chain, named, cp_async, free, lanes, states, parts)
 
 
 def assert_agrees(case: Case) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from asyncsim import ScheduleBuilder, Value, maximum, minimum
-from asyncsim.ir.op import MbarrierArriveExpectTx, Scope
+from asyncsim.ir.op import MbarrierArriveExpectTx, MbarrierWaitState, Scope
 from asyncsim.stream import Program
 from tests.stream.interpreter import interpret, value_of
 
@@ -202,3 +203,26 @@ def test_elect_thread_runs_on_warp_0_of_the_role_and_elect_on_every_warp():
         ["MbarrierArrive", "MbarrierArriveExpectTx"],
         ["MbarrierArrive"],
     ]
+
+
+@pytest.mark.parametrize("of_role", [False, True])
+def test_others_are_all_lanes_of_the_warps_without_an_elected_one(of_role):
+    k = ScheduleBuilder("others")
+    bar, state = k.mbarriers("bar", count=1), k.mbarrier_state("state")
+    with k.elect_thread():
+        k.mbarrier.init_all(bar)
+    with k.specialize():
+        with k.role("a", warps=1):
+            pass
+        with k.role("b", warps=2):
+            with k.elect_thread() if of_role else k.elect():
+                k.mbarrier.arrive(bar[0], state=state)
+            with k.others(), k.loop(2):
+                k.mbarrier.arrive(bar[0], state=state)
+            k.mbarrier.wait_state(bar[0], state)
+    program = Program(k.finish())
+    scopes = [[dyn.op.scope.value for dyn, _ in program.stream((0, 0, 0), warp)] for warp in (1, 2)]
+    first = ["elected", "others", "others", "all"]
+    assert scopes == [first, ["all", "all", "all"] if of_role else first]
+    (wait,) = [d for d, _ in program.stream((0, 0, 0), 2) if isinstance(d.op, MbarrierWaitState)]
+    assert (str(wait.barrier), wait.value, wait.op.state) == ("bar[0]", 0, "state")

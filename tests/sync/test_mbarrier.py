@@ -241,3 +241,40 @@ def test_balanced_operations_in_any_order_end_with_balanced_bytes(count, order):
             break  # one more arrival would overflow: the phase still waits for its bytes
     else:
         assert state.tx == 0
+
+
+def test_a_state_is_tested_until_the_phase_after_its_own_completes():
+    state = barrier(2)
+    first = state.arrive_state()
+    state.arrive()
+    assert state.arrive_state() == first  # both arrivals count in phase 0
+    assert not state.passes_state(first)
+    state.arrive()
+    second = state.arrive_state()
+    assert state.passes_state(first) and not state.passes_state(second)
+    assert not state.passes_state(first, second)  # lanes that wait together: the latest decides
+    state.arrive(2)
+    assert state.passes_state(second) and state.passes_state(first, second)
+    with pytest.raises(SyncFault, match="^the state is of phase 0, and 2 phases have comp") as late:
+        state.passes_state(first)
+    assert late.value.rule is Rule.LAPPED_WAITER
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("none", "no arrive has written the state that is tested"),
+        ("another", "the state that is tested comes from another mbarrier"),
+        ("older", "the state that is tested is older than the last inval"),
+    ],
+)
+def test_states_that_no_arrive_on_the_barrier_returned(what, message):
+    state = barrier(1)
+    held = {"none": None, "another": barrier(1).arrive_state(), "older": state.arrive_state()}[what]
+    state.inval()
+    with pytest.raises(SyncFault, match="^wait on an mbarrier that is not initialised$"):
+        state.passes_state(held)
+    state.init(1)
+    with pytest.raises(SyncFault, match=f"^{message}$") as caught:
+        state.passes_state(held)
+    assert caught.value.rule is Rule.FOREIGN_STATE

@@ -49,6 +49,7 @@ def needs(op: Op) -> Needs:
             ops.MbarrierExpectTx()
             | ops.MbarrierArriveExpectTx()
             | ops.MbarrierWait()
+            | ops.MbarrierWaitState()
             | ops.TmaLoad()
             | ops.TmaStore()
             | ops.FenceMbarrierInit()

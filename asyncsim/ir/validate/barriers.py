@@ -80,6 +80,29 @@ def _parities(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
+def _states(s: Schedule) -> Iterator[ScheduleError]:
+    """A wait by a state that no arrive on the same array writes. Stages are for ``check``."""
+    arrives = [o for o in s.ops() if isinstance(o, ops.MbarrierArriveOp) and o.state is not None]
+    for arrive in arrives:
+        if arrive.mbarrier.rank is not None:
+            yield ScheduleError(
+                f"an arrive on {arrive.mbarrier.name!r} of another CTA returns no state",
+                fix="wait by parity in the CTA that owns it",
+                loc=arrive.loc,
+            )
+    written = {(o.mbarrier.name, o.state) for o in arrives}
+    for op in s.ops():
+        if not isinstance(op, ops.MbarrierWaitState):
+            continue
+        if (op.mbarrier.name, op.state) not in written:
+            yield ScheduleError(
+                f"no arrive on {op.mbarrier.name!r} writes the state {op.state!r}",
+                fix=f"pass state={op.state} to the arrive whose phase is waited for",
+                loc=op.loc,
+                rule=Rule.FOREIGN_STATE,
+            )
+
+
 def _announced_bytes(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
         if not isinstance(op, ops.MbarrierExpectTx | ops.MbarrierArriveExpectTx):
@@ -104,4 +127,12 @@ def _announced_bytes(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
-CHECKS = (_named_barriers, _initialised, _stages, _counts, _parities, _announced_bytes)
+CHECKS = (
+    _named_barriers,
+    _initialised,
+    _stages,
+    _counts,
+    _parities,
+    _states,
+    _announced_bytes,
+)

@@ -29,8 +29,8 @@ def _depth(s: Schedule) -> Iterator[ScheduleError]:
                 loops, inner = loops + 1, body
             case When(body=body, orelse=orelse):
                 inner = body + orelse
-            case Elect(body=body):
-                inner = body
+            case Elect(body=body, others=others):
+                inner = body + others
             case Specialize(roles=roles):
                 inner = tuple(s for role in roles for s in role.body)
             case _:
@@ -88,8 +88,9 @@ def _undeclared(body: tuple[Stmt, ...], known: frozenset[str]) -> Iterator[Sched
             case When(body=inner, orelse=orelse):
                 yield from _undeclared(inner, known)
                 yield from _undeclared(orelse, known)
-            case Elect(body=inner):
+            case Elect(body=inner, others=others):
                 yield from _undeclared(inner, known)
+                yield from _undeclared(others, known)
             case Specialize(roles=roles):
                 for role in roles:
                     yield from _undeclared(role.body, known)
@@ -126,9 +127,11 @@ def _lanes_agree(s: Schedule) -> Iterator[ScheduleError]:
 
 
 def _elected_lane_is_unknown(s: Schedule) -> Iterator[ScheduleError]:
-    """``elect.sync`` names no lane: what it runs must not depend on which one it is."""
+    """``elect.sync`` names no lane: what it runs must not depend on which one it is, nor what the
+    others run on which one is missing."""
     for op in s.ops():
-        if op.scope is Scope.ELECTED and any(is_lane_varying(e) for e in _expressions(op)):
+        elects = op.scope in (Scope.ELECTED, Scope.OTHERS)
+        if elects and any(is_lane_varying(e) for e in _expressions(op)):
             yield ScheduleError(
                 f"{type(op).__name__}: an operand depends on the lane, and elect may pick any lane",
                 fix="use warp_in_role, or move it out of elect",

@@ -13,6 +13,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_tma_copy(
   const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
   if (warp == 3 && elect_one()) { clock_mark(clocks, 4, 0); tma_prefetch_map(m_source_map); tma_prefetch_map(m_result_map); }
+  u64 s_state = 0;
   if (warp_in_role == 0 && elect_one()) {
     if (guard.aborted) goto abandoned_0;
     // #0 MbarrierInit (tma_copy.py)
@@ -27,17 +28,16 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_tma_copy(
     if (guard.aborted) goto abandoned_3;
     // #3 TmaLoad (tma_copy.py)
     tma_load(smem_base + 0, m_source_map, smem_base + 2048, block_x * 32, block_y * 16);
-    // #4 MbarrierExpectTx (tma_copy.py)
-    mbar_expect_tx(smem_base + 2048, 2048);
+    // #4 MbarrierArriveExpectTx (tma_copy.py)
+    s_state = mbar_arrive_expect_tx_state(smem_base + 2048, 2048);
   abandoned_3:;
+  } else {
+    // #5 MbarrierArrive (tma_copy.py)
+    s_state = mbar_arrive_state(smem_base + 2048);
   }
-  // #5 BarWarpSync (tma_copy.py)
-  __syncwarp();
-  // #6 MbarrierArrive (tma_copy.py)
-  mbar_arrive(smem_base + 2048);
-  // #7 MbarrierWait (tma_copy.py)
-  mbar_wait(guard, smem_base + 2048, 0, 7, 0);
-  // #8 Compute (tma_copy.py)
+  // #6 MbarrierWaitState (tma_copy.py)
+  mbar_wait_state(guard, smem_base + 2048, s_state, 6, 0);
+  // #7 Compute (tma_copy.py)
   {
     const int tile_base = warp_in_role * 512;
     constexpr int tile_rows = 4, tile_cols = 32;
@@ -47,19 +47,19 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_tma_copy(
     x.x += 1; x.y += 1; x.z += 1; x.w += 1;
     mine = x;
   }
-  // #9 FenceProxyAsync (tma_copy.py)
+  // #8 FenceProxyAsync (tma_copy.py)
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-  // #10 BarSync (tma_copy.py)
+  // #9 BarSync (tma_copy.py)
   __syncthreads();
   if (warp_in_role == 0 && elect_one()) {
-    if (guard.aborted) goto abandoned_11;
-    // #11 TmaStore (tma_copy.py)
+    if (guard.aborted) goto abandoned_10;
+    // #10 TmaStore (tma_copy.py)
     tma_store(m_result_map, smem_base + 0, block_x * 32, block_y * 16);
-    // #12 CommitGroup (tma_copy.py)
+    // #11 CommitGroup (tma_copy.py)
     bulk_commit();
-    // #13 WaitGroup (tma_copy.py)
+    // #12 WaitGroup (tma_copy.py)
     bulk_wait_read<0>();
-  abandoned_11:;
+  abandoned_10:;
   }
   if (guard.aborted) drain();
   if (elect_one()) CLOCK_END();
