@@ -111,8 +111,8 @@ def test_the_map_is_exported(cli: Any, tmp_path: Path) -> None:
         (("--over", "tiles=1", "--tiles", 2), "tiles is given and swept; drop one of the two"),
         (
             ("--over", "tile=1"),
-            "scenario 'tma_ring' has no parameter 'tile'; did you mean 'tiles'? it has stages, distance, "
-            "tiles, tile_bytes, consumers, ffma, ctas",
+            "scenario 'tma_ring' has no parameter 'tile'; did you mean 'tiles'? it has stages, "
+            "distance, tiles, tile_bytes, consumers, ffma, ctas",
         ),
         (
             ("--over", "stages=0"),
