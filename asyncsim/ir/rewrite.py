@@ -73,8 +73,10 @@ def _replaced(body: Body, op: Stmt, new: Body) -> Body:
 
 def _with_inner(s: Stmt, change: Callable[[Body], Body]) -> Stmt:
     match s:
-        case For(body=body) | Elect(body=body):
+        case For(body=body):
             return replace(s, body=change(body))
+        case Elect(body=body, others=others):
+            return replace(s, body=change(body), others=change(others))
         case When(body=body, orelse=orelse):
             return replace(s, body=change(body), orelse=change(orelse))
         case Specialize(roles=roles):
@@ -86,7 +88,7 @@ def _with_inner(s: Stmt, change: Callable[[Body], Body]) -> Stmt:
 def _kept(s: Stmt) -> Body:
     """Nothing for a block that has become empty."""
     match s:
-        case For(body=()) | Elect(body=()) | When(body=(), orelse=()):
+        case For(body=()) | Elect(body=(), others=()) | When(body=(), orelse=()):
             return ()
         case _:
             return (s,)
@@ -112,7 +114,7 @@ def _moved(body: Body, op: Op) -> tuple[Body, Stmt | None]:
             case _, None:
                 return (*body[:i], *rest), None
             case Elect(), _:  # still at the same place: now past what stands before
-                return _put_before(body[:i], replace(s, body=(escaped,)), rest)
+                return _put_before(body[:i], _alone(s, escaped), rest)
             case Specialize(), _:
                 return body, escaped
             case _:
@@ -122,15 +124,19 @@ def _moved(body: Body, op: Op) -> tuple[Body, Stmt | None]:
 
 def _moved_inside(s: Stmt, op: Op) -> tuple[Stmt, Stmt | None]:
     match s:
-        case For(body=body) | Elect(body=body):
+        case For(body=body):
             inner, escaped = _moved(body, op)
             return (s if inner is body else replace(s, body=inner)), escaped
-        case When(body=body, orelse=orelse):
+        case Elect(body=body, others=other) | When(body=body, orelse=other):
             inner, escaped = _moved(body, op)
             if inner is not body:
                 return replace(s, body=inner), escaped
-            inner, escaped = _moved(orelse, op)
-            return (s if inner is orelse else replace(s, orelse=inner)), escaped
+            inner, escaped = _moved(other, op)
+            if inner is other:
+                return s, escaped
+            if isinstance(s, Elect):
+                return replace(s, others=inner), escaped
+            return replace(s, orelse=inner), escaped
         case Specialize(roles=roles):
             for n, role in enumerate(roles):
                 inner, escaped = _moved(role.body, op)
@@ -142,18 +148,27 @@ def _moved_inside(s: Stmt, op: Op) -> tuple[Stmt, Stmt | None]:
             return s, None
 
 
+def _alone(s: Elect, op: Stmt) -> Elect:
+    """An election of its own for an op of either part."""
+    if isinstance(op, OpBase) and op.scope is Scope.OTHERS:
+        return replace(s, body=(), others=(op,))
+    return replace(s, body=(op,), others=())
+
+
 def _put_before(before: Body, s: Stmt, after: Body) -> tuple[Body, Stmt | None]:
     if not before:
         return after, s
     last = before[-1]
-    if isinstance(last, Elect) and len(last.body) > 1 and not _declares(last.body):
+    if isinstance(last, Elect) and _parts(last):
         kept, passed = replace(last, body=last.body[:-1]), replace(last, body=last.body[-1:])
         return (*before[:-1], kept, s, passed, *after), None
     return (*before[:-1], s, last, *after), None
 
 
-def _declares(body: Body) -> bool:
-    return any(isinstance(s, Set) and s.declare for s in body)
+def _parts(s: Elect) -> bool:
+    """Whether the last statement of an election may stand in one of its own."""
+    declares = any(isinstance(x, Set) and x.declare for x in s.body)
+    return len(s.body) > 1 and not s.others and not declares
 
 
 # -- who executes ------------------------------------------------------------------------------
@@ -161,7 +176,7 @@ def _declares(body: Body) -> bool:
 
 def _re_elected(body: Body, op: Op) -> Body | None:
     for i, s in enumerate(body):
-        if isinstance(s, Elect) and any(x is op for x in s.body):
+        if isinstance(s, Elect) and not s.others and any(x is op for x in s.body):
             n = next(n for n, x in enumerate(s.body) if x is op)
             parts = (
                 replace(s, body=s.body[:n]),

@@ -27,8 +27,8 @@ def additions(schedule: Schedule, op: Op) -> Iterator[tuple[str, str, Op, Schedu
 
 def _made(schedule: Schedule, op: Op) -> Iterator[tuple[str, str, Op, bool]]:
     id, loc = 1 + max(o.id for o in schedule.ops()), op.loc
-    elected = op.scope is Scope.ELECTED
-    own = Scope.ELECTED if elected else Scope.ALL_LANES
+    some = op.scope in (Scope.ELECTED, Scope.OTHERS)
+    own = op.scope if some else Scope.ALL_LANES
     if isinstance(op, ops.MbarrierInit):
         init = ops.FenceMbarrierInit(id=id, scope=own, loc=loc)
         yield "FENCE", "k.fence.mbarrier_init()", init, True
@@ -38,7 +38,7 @@ def _made(schedule: Schedule, op: Op) -> Iterator[tuple[str, str, Op, bool]]:
     if isinstance(op, ops.WgmmaMmaAsync):
         wgmma = ops.WgmmaFence(id=id, scope=Scope.WARPGROUP, loc=loc)
         yield "FENCE", "k.wgmma.fence()", wgmma, False
-    if not elected:
+    if not some:
         for after in (False, True):
             if len(schedule.roles()) == 1:  # a block barrier in one role only would hang
                 block = ops.BarSync(id=id, scope=Scope.WARP, loc=loc, barrier=0, threads=0)
@@ -46,7 +46,7 @@ def _made(schedule: Schedule, op: Op) -> Iterator[tuple[str, str, Op, bool]]:
             warp = ops.BarWarpSync(id=id, scope=Scope.WARP, loc=loc)
             yield "BARRIER", "k.bar.warp_sync()", warp, after
     for group, family in _FAMILIES:
-        if not _used(schedule, group) or (elected and group is GroupKind.WGMMA):
+        if not _used(schedule, group) or (some and group is GroupKind.WGMMA):
             continue
         scope = Scope.WARPGROUP if group is GroupKind.WGMMA else own
         wait = ops.WaitGroup(id=id, scope=scope, loc=loc, kind=group, n=0)

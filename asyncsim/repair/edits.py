@@ -22,9 +22,10 @@ from asyncsim.repair.additions import additions
 from asyncsim.rules import Finding, Rule
 
 MAX_MOVES = 4
+_SOME = (Scope.ELECTED, Scope.OTHERS)
 _SYNC = (
     ops.MbarrierArrive
-    | ops.MbarrierWait
+    | ops.MbarrierWaitOp
     | ops.CommitGroup
     | ops.WaitGroup
     | ops.BarSync
@@ -213,7 +214,7 @@ def _added_waits(schedule: Schedule, op: Op, involved: list[Op]) -> Iterator[Edi
             for phase in _phases(schedule):
                 made = ops.MbarrierWait(
                     id=1 + max(o.id for o in schedule.ops()),
-                    scope=op.scope if op.scope is Scope.ELECTED else Scope.ALL_LANES,
+                    scope=op.scope if op.scope in _SOME else Scope.ALL_LANES,
                     loc=op.loc,
                     mbarrier=MbarrierRef(array, stage),
                     parity=Var(phase),

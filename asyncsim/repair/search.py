@@ -112,7 +112,7 @@ def removable(
 
 
 _OMITTED = (
-    ops.MbarrierWait
+    ops.MbarrierWaitOp
     | ops.WaitGroup
     | ops.CommitGroup
     | ops.FenceMbarrierInit
@@ -125,7 +125,7 @@ _OMITTED = (
 
 
 def _without(op: Op) -> str:
-    target = f" on {op.mbarrier.name}" if isinstance(op, ops.MbarrierWait) else ""
+    target = f" on {op.mbarrier.name}" if isinstance(op, ops.MbarrierWaitOp) else ""
     return f"without {type(op).__name__}{target}"
 
 
