@@ -34,8 +34,8 @@ WHY_HIDDEN = {
     Rule.MISSING_PROXY_FENCE: "the stores have reached shared memory when the copy reads it; with "
     "conflicting stores right before the copy an H200 reads stale data "
     "(tests/hw/provoking_scenarios.py)",
-    Rule.FOREIGN_STATE: "generated code starts a state at 0, and the hardware takes 0 for the state "
-    "of phase 0, the one that is meant",
+    Rule.FOREIGN_STATE: "generated code starts a state at 0, and the hardware takes 0 for the "
+    "state of phase 0, the one that is meant",
     Rule.OUTSTANDING_AT_EXIT: _KEPT,
     Rule.UNCOMMITTED_COPY: _KEPT,
 }
