@@ -23,9 +23,9 @@ PENDING = frozenset(op.__name__ for op in get_args(PendingOp))
 READERS = {
     "text": ["asyncsim/ir/op_text.py"],
     "architectures": ["asyncsim/ir/validate/arch.py"],
-    "resolve": ["asyncsim/stream/resolve.py"],
+    "resolve": ["asyncsim/stream/resolve.py", "asyncsim/stream/tcgen05.py"],
     "evaluate": ["asyncsim/evaluate/*_ops.py"],
-    "check": ["asyncsim/check/steps.py"],
+    "check": ["asyncsim/check/steps.py", "asyncsim/check/tcgen05.py"],
     "check, words": ["asyncsim/check/describe.py"],
     "simulate": ["asyncsim/sim/*.py"],
     "render": ["hw/render/*.py"],
@@ -64,7 +64,7 @@ def _classes(pattern: ast.pattern) -> Iterator[str]:
 
 
 def test_there_are_ops():
-    assert len(OPS) == 28
+    assert len(OPS) == 39
     assert {"MbarrierWait", "TmaLoad", "WgmmaMmaAsync", "Compute"} <= OPS
 
 

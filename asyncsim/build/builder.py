@@ -17,6 +17,7 @@ from asyncsim.build.declare import Declarations, check_name
 from asyncsim.build.handles import MbarrierArray
 from asyncsim.build.mbarrier import MbarrierFamily
 from asyncsim.build.pipeline import Pipeline, PipelineState
+from asyncsim.build.tcgen05 import Tcgen05Family
 from asyncsim.build.tma import TmaFamily
 from asyncsim.build.value import Index, Value, as_expr
 from asyncsim.build.where import caller
@@ -68,6 +69,7 @@ class ScheduleBuilder(Declarations):
         self.cp_async = families.CpAsyncFamily(self)
         self.bulk = families.BulkFamily(self)
         self.wgmma = families.WgmmaFamily(self)
+        self.tcgen05 = Tcgen05Family(self)
         self.bar = families.BarFamily(self)
         self.cluster_barrier = ClusterBarrierFamily(self)
         self.setmaxnreg = families.SetMaxNRegFamily(self)

@@ -14,6 +14,7 @@ from asyncsim.build.handles import (
     StateHandle,
     TensorMapHandle,
 )
+from asyncsim.build.tmem import TmemHandle
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.decl import (
@@ -29,6 +30,7 @@ from asyncsim.ir.decl import (
     StateRegister,
     Swizzle,
     TensorMap,
+    TmemTile,
 )
 from asyncsim.ir.dtype import DType
 from asyncsim.memory.swizzle import REPEAT_BYTES
@@ -142,6 +144,39 @@ class Declarations:
         )
         self._decls.append(decl)
         return SmemHandle(decl)
+
+    def tmem_tile(
+        self,
+        name: str,
+        *,
+        columns: int,
+        address: SmemHandle,
+        dtype: str | DType = DType.F32,
+        column: int = 0,
+        lanes: int = 128,
+        stages: int = 1,
+    ) -> TmemHandle:
+        """``stages`` tiles of tensor memory, side by side, each ``lanes`` x ``columns`` of 32 bits.
+
+        They lie ``column`` columns into the allocation whose address is in the word ``address``.
+        """
+        self._new_name(name)
+        if stages < 1:
+            raise ScheduleError(
+                f"tile {name!r} has {stages} stages", fix="give at least 1", loc=caller()
+            )
+        decl = TmemTile(
+            name=name,
+            columns=int(columns),
+            dtype=_dtype(dtype),
+            address=address.decl.name,
+            column=int(column),
+            lanes=int(lanes),
+            stages=int(stages),
+            loc=caller(),
+        )
+        self._decls.append(decl)
+        return TmemHandle(decl)
 
     def mbarriers(self, name: str, *, count: int, stages: int = 1) -> MbarrierArray:
         """``stages`` mbarriers that expect ``count`` arrivals a phase."""

@@ -211,6 +211,8 @@ def _private(op: OpBase) -> list[Expr]:
                 found += [stage] if rank is None else [stage, rank]
             case SmemView(stage=stage, start=start, rank=rank):
                 found += [stage, *start] if rank is None else [stage, rank, *start]
+            case ops.TmemView(stage=stage, start=start):
+                found += [stage, *start]
             case GlobalView() | ops.FragmentRef():
                 pass
             case Const() | Var() | Arg() | BuiltinRef() | Unary() | Binary():

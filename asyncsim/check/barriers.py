@@ -38,7 +38,7 @@ class Barriers:
         self._chain_phases = chain_phases
         self._control = layout.guards[Section.CONTROL]
         self._visible = self._control | layout.guards[Section.MEMORY]
-        self._control_mask = layout.masks[Section.CONTROL]
+        self._control_mask = layout.carried
         self.by_key: dict[BarrierKey, Barrier] = {}
 
     def init(self, b: Barrier, count: int, step: Step, chains: tuple[Chain, ...]) -> None:
@@ -178,6 +178,16 @@ class Barriers:
         if b.state.complete_tx(tx):
             self._completed(b, step)
         return (b.base + generation + 2) << self._layout.shift(Section.MEMORY, b.comp)
+
+    def signal(self, b: Barrier, clock: int, released: int, epoch: int, step: Step) -> None:
+        """One arrival some time after ``clock`` (tcgen05.commit), which ``epoch`` knows of."""
+        need = b.state.generation + 1
+        if b.state.initialised:
+            self._require(b, self._infer(b, clock, need), need, step, Condition.A)
+        b.last_arrivals[step.warp.index] = b.state.generation
+        self._count(b, Counted(Kind.ARRIVAL, clock, epoch, 0, step), released, epoch)
+        if b.state.arrive():
+            self._completed(b, step)
 
     def wait(self, b: Barrier, chains: tuple[Chain, ...], step: Step, *, passes: bool) -> bool:
         """A wait by parity or state that ``passes``, or blocks; False while it blocks."""

@@ -6,6 +6,8 @@ barriers and the warpgroups. Sections are orders, from the largest to the smalle
 
 CONTROL: what has happened for certain. MEMORY: what release and acquire make visible.
 SHARED_FENCE / GLOBAL_FENCE: what was visible at the last fence.proxy.async over that space.
+TENSOR: what tcgen05.fence::before_thread_sync, or a commit, has released. It goes wherever CONTROL
+goes; only schedules with tcgen05 ops have it.
 """
 
 from __future__ import annotations
@@ -23,14 +25,18 @@ class Section(IntEnum):
     MEMORY = 1
     SHARED_FENCE = 2
     GLOBAL_FENCE = 3
+    TENSOR = 4
 
 
 class ClockLayout:
-    """Where the fields of a clock are. ``guard`` has bit 31 of every field set."""
+    """Where the fields of a clock are. ``guard`` has bit 31 of every field set.
 
-    __slots__ = ("_fields", "components", "guard", "guards", "masks", "width")
+    ``carried`` masks what every edge carries, also a relaxed one.
+    """
 
-    def __init__(self, components: int) -> None:
+    __slots__ = ("_fields", "carried", "components", "guard", "guards", "masks", "width")
+
+    def __init__(self, components: int, *, tensor: bool = False) -> None:
         self.components = components
         self.width = FIELD_BITS * components
         guard = sum(1 << (FIELD_BITS * i + FIELD_BITS - 1) for i in range(components))
@@ -38,7 +44,10 @@ class ClockLayout:
         self._fields = fields
         self.guards = tuple(guard << (self.width * s) for s in Section)
         self.masks = tuple(fields << (self.width * s) for s in Section)
-        self.guard = sum(self.guards)
+        self.guard = sum(self.guards if tensor else self.guards[: Section.TENSOR])
+        self.carried = self.masks[Section.CONTROL]
+        if tensor:
+            self.carried |= self.masks[Section.TENSOR]
 
     def shift(self, section: Section, component: int) -> int:
         """The bit position of a field."""

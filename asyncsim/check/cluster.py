@@ -30,7 +30,7 @@ class ClusterBarrier:
     ) -> None:
         self._layout, self._component, self._warps = layout, component, warps
         self._fault, self._wake = fault, wake
-        self._control_mask = layout.masks[Section.CONTROL]
+        self._control_mask = layout.carried
         self.rounds = 0
         self.released = 0
         self.arrived: set[int] = set()  # warps of the open round
@@ -104,10 +104,17 @@ class Peers:
         self._accesses: dict[int, dict[object, tuple[int, Step]]] = {}
         self._multicasts: dict[int, dict[object, tuple[int, Step]]] = {}
 
-    def reach(self, chain: Chain, step: Step, rank: int) -> None:
-        """An op touches a barrier or data of CTA ``rank``."""
+    def reach(self, chain: Chain, step: Step, rank: int, over: int = 0) -> None:
+        """An op touches a barrier or data of CTA ``rank``, until ``over`` if it is asynchronous."""
         if rank == step.warp.place.rank:
             return
+        self.started(chain, step, rank)
+        key = step.dyn.op.id, chain.component
+        epoch = over or (step.pos + 1) << chain.shift_control
+        self._accesses.setdefault(rank, {})[key] = epoch, step
+
+    def started(self, chain: Chain, step: Step, rank: int) -> None:
+        """CTA ``rank`` is known to run."""
         clock = chain.now(step.pos)
         if not any(
             self._layout.at(clock, Section.CONTROL, c.component)
@@ -116,9 +123,6 @@ class Peers:
         ):
             message = f"{op_text(step.dyn)} reaches CTA {rank}, which may not have started"
             self._fault(Fault(rule=Rule.PEER_NOT_STARTED, message=message, step=step))
-        key = step.dyn.op.id, chain.component
-        epoch = (step.pos + 1) << chain.shift_control
-        self._accesses.setdefault(rank, {})[key] = epoch, step
 
     def landed(self, step: Step, rank: int, epoch: int) -> None:
         """The part of a multicast that goes to CTA ``rank`` lands; known after ``epoch``."""

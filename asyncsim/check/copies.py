@@ -37,13 +37,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Landing:
-    """A copy in flight: what it will complete, and the clock of its issue."""
+    """A copy in flight: what it will complete, and the clock of its issue.
+
+    ``signal``: of a commit, which arrives: the clock that it releases, the epoch that knows of it.
+    """
 
     barrier: Barrier
     clock: int
     step: Step
     touches: list[Touch]
     bytes: int
+    signal: tuple[int, int] | None = None
 
 
 def epoch_after(layout: ClockLayout, chain: Chain, step: Step) -> int:
@@ -103,7 +107,7 @@ class Copies:
         parts = [(c, epoch_after(self._x.layout, c, step), None) for c in chains_of(agent, step)]
         for access in step.dyn.accesses:
             if isinstance(access.region, RegisterRegion):
-                self._x.tensor.touch_registers(step, access.region)
+                self._x.touch_registers(step, access.region)
             else:
                 self.touch(step, access, parts)
         return True
@@ -152,7 +156,7 @@ class Copies:
                 self.published(b, chain, step)
                 touches = [*read, *self.touch(step, write, parts)]
                 size = step.dyn.value * chain.lanes
-                self._x.flying.append(Landing(b, self._issued(chain, step), step, touches, size))
+                self._x.flying.append(Landing(b, self.issued(chain, step), step, touches, size))
                 read = []
         self._x.recent.append((step, False))
         self._x.policy.issued(self._x)
@@ -165,7 +169,7 @@ class Copies:
         registers, write = step.dyn.accesses
         assert isinstance(registers.region, RegisterRegion)
         self._one_copy(agent, step)
-        self._x.tensor.touch_registers(step, registers.region)
+        self._x.touch_registers(step, registers.region)
         for chain in chains_of(agent, step):
             clock = chain.now(step.pos)
             self._x.reach(chain, step, b)
@@ -173,13 +177,13 @@ class Copies:
             touches = self.touch(step, write, [(chain, 0, None)])
             for lane in range(chain.lanes):
                 last = touches if lane == chain.lanes - 1 else []
-                issued = self._issued(chain, step)
+                issued = self.issued(chain, step)
                 self._x.flying.append(Landing(b, issued, step, last, step.dyn.value))
         self._x.recent.append((step, False))
         self._x.policy.issued(self._x)
         return True
 
-    def _issued(self, chain: Chain, step: Step) -> int:
+    def issued(self, chain: Chain, step: Step) -> int:
         """What the landing of a copy comes after: all before its issue, and the issue."""
         own = (step.pos + 1) << chain.shift_control
         return self._x.layout.join(chain.now(step.pos), own)
@@ -194,6 +198,10 @@ class Copies:
         copy = self._x.flying[index]
         del self._x.flying[index]
         try:
+            if copy.signal is not None:
+                self._x.barriers.signal(copy.barrier, copy.clock, *copy.signal, copy.step)
+                self._x.recent.append((copy.step, True))
+                return
             end = self._x.barriers.land(copy.barrier, copy.clock, copy.step, copy.bytes)
         except SyncFault as cause:
             self._x.fault(Fault(rule=cause.rule, message=cause.message, step=copy.step))
@@ -210,7 +218,8 @@ class Copies:
     def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
         own = chain.initialised.get(b.comp) == b.base + 1
         who = "the same thread" if own else "another thread"
-        user = "the async proxy" if isinstance(step.dyn.op, ops.TmaLoad) else "another CTA"
+        by_async = isinstance(step.dyn.op, ops.TmaLoad | ops.Tcgen05Commit)
+        user = "the async proxy" if by_async else "another CTA"
         message = f"{b.key} is used by {user}; its init by {who} is not fenced for it"
         self._x.fault(
             Fault(

@@ -246,7 +246,8 @@ def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
 def _speaks_to_others(schedule: Schedule) -> bool:
     """Whether several CTAs, or orders smaller than release and acquire, are at play."""
     return schedule.cluster_ctas > 1 or any(
-        isinstance(o, ops.ClusterOp) or getattr(o, "relaxed", False) for o in schedule.ops()
+        isinstance(o, ops.ClusterOp | ops.Tcgen05Op) or getattr(o, "relaxed", False)
+        for o in schedule.ops()
     )
 
 

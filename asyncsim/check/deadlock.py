@@ -13,6 +13,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.op import MaxNRegDirection
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
+from asyncsim.sync.tmem import TMEM_COLUMNS
 
 LOOK_AHEAD = 4096  # future ops of a blocked role that are read
 
@@ -74,6 +75,14 @@ def _future(agent: Agent) -> dict[object, str]:
         match dyn.op:
             case ops.MbarrierArrive() | ops.MbarrierArriveExpectTx() | ops.MbarrierExpectTx():
                 found.setdefault(dyn.barrier, "arrival")
+            case ops.Tcgen05Alloc():
+                found.setdefault(dyn.op.id, "pair")
+            case ops.Tcgen05Dealloc():
+                found.setdefault(dyn.op.id, "pair")
+                found.setdefault("dealloc", "pair")
+            case ops.Tcgen05Commit():
+                for key in dyn.barriers:
+                    found.setdefault(key, "arrival")
             case ops.TmaLoad():
                 for key in dyn.barriers:
                     found.setdefault(key, "copy")
@@ -107,6 +116,11 @@ def _needs(
     if isinstance(dyn.op, ops.SetMaxNReg):
         rank = agent.warp.place.rank
         return [u for u in blocked if u.warp.place.rank == rank and POOL in futures[id(u)]]
+    if isinstance(dyn.op, ops.Tcgen05Alloc | ops.Tcgen05Dealloc):
+        rank, columns = agent.warp.place.rank, _lacks_columns(execution, agent)
+        others = [u for u in blocked if u.warp.place.rank == (rank if columns else rank ^ 1)]
+        key = "dealloc" if columns else dyn.op.id
+        return [u for u in others if u is not agent and key in futures[id(u)]]
     if dyn.barrier is None:
         group = execution.tensor.groups.get(agent.warp.index)
         return [
@@ -123,6 +137,10 @@ def _needs(
             and b.last_arrivals.get(u.warp.index) != b.state.generation
         ]
     return [u for u in blocked if futures[id(u)].get(dyn.barrier) == "copy"]
+
+
+def _lacks_columns(execution: Execution, agent: Agent) -> bool:
+    return agent in execution.tcgen05.allocations.blocked
 
 
 def _barrier(execution: Execution, agent: Agent) -> Barrier | None:
@@ -144,6 +162,14 @@ def _lapped(execution: Execution, agent: Agent) -> bool:
 def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
     b = _barrier(execution, root)
     if b is None:
+        if _lacks_columns(execution, root):
+            taken = execution.tcgen05.allocations.used(root.warp.place.rank)
+            return Rule.TMEM_CAPACITY, (
+                f"{_line(execution, root)}: {taken} of {TMEM_COLUMNS} columns are taken, and "
+                "nobody frees any"
+            )
+        if isinstance(_step(root).dyn.op, ops.Tcgen05Alloc | ops.Tcgen05Dealloc):
+            return Rule.DEADLOCK, f"{_line(execution, root)}: the peer CTA never comes to it"
         if isinstance(_step(root).dyn.op, ops.BarSync | ops.BarrierClusterWait):
             return Rule.DEADLOCK, f"{_line(execution, root)}: the other warps never arrive"
         if isinstance(_step(root).dyn.op, ops.SetMaxNReg):

@@ -15,6 +15,8 @@ from asyncsim.stream.dyn import Dyn
 def op_text(dyn: Dyn) -> str:
     """One line that says what is executed."""
     op: Op = dyn.op
+    if isinstance(op, ops.Tcgen05Op):
+        return tcgen05_text(dyn, op)
     match op:
         case ops.MbarrierInit():
             return f"mbarrier.init {dyn.barrier} count {dyn.value}"
@@ -72,6 +74,35 @@ def op_text(dyn: Dyn) -> str:
             return f"st.shared {frag.name} -> {view.tile}"
         case ops.Compute(defn=defn):
             return f"compute {defn.name}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def tcgen05_text(dyn: Dyn, op: ops.Tcgen05Op) -> str:
+    """The same, of a tcgen05 op."""
+    match op:
+        case ops.Tcgen05Alloc(address=word):
+            return f"tcgen05.alloc {word.tile}, {dyn.value} columns"
+        case ops.Tcgen05Dealloc(address=word):
+            return f"tcgen05.dealloc {word.tile}"
+        case ops.Tcgen05RelinquishAllocPermit():
+            return "tcgen05.relinquish_alloc_permit"
+        case ops.Tcgen05Mma(d=d, a=a, b=b):
+            return f"tcgen05.mma {d.tile} += {a.tile} x {b.tile}"
+        case ops.Tcgen05Commit():
+            return f"tcgen05.commit to {', '.join(map(str, dyn.barriers))}"
+        case ops.Tcgen05Cp(dst=to, src=view):
+            return f"tcgen05.cp {view.tile} -> {to.tile}"
+        case ops.Tcgen05Shift(tile=tile):
+            return f"tcgen05.shift {tile.tile}"
+        case ops.Tcgen05Ld(dst=frag, src=tile):
+            return f"tcgen05.ld {tile.tile} -> {frag.name}"
+        case ops.Tcgen05St(dst=tile, src=frag):
+            return f"tcgen05.st {frag.name} -> {tile.tile}"
+        case ops.Tcgen05Wait(what=what):
+            return f"tcgen05.wait::{what.value}"
+        case ops.Tcgen05Fence(side=side):
+            return f"tcgen05.fence::{side.value}"
         case _ as unreachable:
             assert_never(unreachable)
 

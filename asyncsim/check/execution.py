@@ -41,14 +41,16 @@ from asyncsim.check.reads import stale_message
 from asyncsim.check.registers import Registers
 from asyncsim.check.shared import SharedMemory
 from asyncsim.check.steps import Handler, Steps
+from asyncsim.check.tcgen05 import Tcgen05Steps
 from asyncsim.check.tensor import TensorCores, Warpgroup, WarpRegisters
+from asyncsim.check.tmem import TensorClock
 from asyncsim.check.witness import KEPT
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.op import Scope
 from asyncsim.ir.schedule import Schedule
-from asyncsim.memory.region import SmemRegion
+from asyncsim.memory.region import RegisterRegion, SmemRegion
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey, Tag
 from asyncsim.stream.program import Event, WarpPlace
@@ -96,7 +98,8 @@ class Execution:
         first_named = 2 * n + len(keys)
         first_group = first_named + len(named)
         cluster = first_group + len(ranks) * sum(r.warps // 4 for r in schedule.roles())
-        self.layout = ClockLayout(cluster + 1)
+        tensor = any(isinstance(op, ops.Tcgen05Op) for op in schedule.ops())
+        self.layout = ClockLayout(cluster + 1 + 2 * n * tensor, tensor=tensor)
         self.warps = [
             self._warp(i, p, e) for i, (p, e) in enumerate(zip(places, events, strict=True))
         ]
@@ -127,6 +130,7 @@ class Execution:
         self.flying: deque[Landing] = deque()  # copies that have not landed
         self._handlers: dict[int, tuple[Handler, bool]] = {}
         self.recent: deque[tuple[Step, bool]] = deque(maxlen=KEPT)
+        self.tcgen05 = Tcgen05Steps(self, TensorClock(self.layout, cluster + 1))
         self.steps = Steps(self)
         self._seq = 0
         self._relaxed = any(getattr(op, "relaxed", False) for op in schedule.ops())
@@ -306,7 +310,7 @@ class Execution:
                 clock = self.layout.join(self.layout.join(clock, chain.clock), done)
         for b in self.barriers.by_key.values():
             phases = (b.base + b.state.generation + b.state.initialised) << (FIELD_BITS * b.comp)
-            for section in Section:
+            for section in list(Section)[: Section.TENSOR]:
                 clock = self.layout.join(clock, phases << (self.layout.width * section))
         for section in (Section.SHARED_FENCE, Section.GLOBAL_FENCE):
             clock = self.layout.fence(clock, section)
@@ -321,6 +325,11 @@ class Execution:
         if b.key.cta != chain.warp.place.rank:
             self.peers.reach(chain, step, b.key.cta)
             self.steps.copies.published(b, chain, step)
+
+    def touch_registers(self, step: Step, region: RegisterRegion) -> None:
+        """A synchronous instruction touches registers."""
+        self.tensor.touch_registers(step, region)
+        self.tcgen05.touch_registers(step, region)
 
     def next_seq(self) -> int:
         """A number for the next access, in order of execution."""
@@ -381,4 +390,6 @@ _LOCAL = (
     ops.CpAsync,
     ops.TmaLoad,
     ops.BarWarpSync,
+    ops.Tcgen05Mma,
+    ops.Tcgen05Commit,
 )

@@ -14,6 +14,7 @@ from asyncsim.rules import Rule
 def check_exit(execution: Execution) -> None:
     """Report what a finished execution leaves behind."""
     execution.peers.check_exits()
+    execution.tcgen05.check_exit()
     for b in execution.barriers.by_key.values():
         if b.last_landing is not None and b.last_landing[0] > b.observed:
             step = b.last_landing[1]

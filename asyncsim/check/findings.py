@@ -20,6 +20,7 @@ from asyncsim.check.model import (
     Step,
 )
 from asyncsim.check.repairs import fault_advice
+from asyncsim.check.tcgen05_names import name_tcgen05
 from asyncsim.check.witness import steps as witness_of
 from asyncsim.errors import SourceLoc
 from asyncsim.ir.op import BarSync, MbarrierInval
@@ -83,7 +84,7 @@ def merge_findings(found: list[Finding]) -> list[Finding]:
 
 
 def _from_clash(clash: Clash) -> Candidate:
-    named: Named = name_clash(clash)
+    named: Named = name_tcgen05(clash) or name_clash(clash)
     x, y = clash.earlier, clash.later
     finding = Finding(
         rule=named.rule,
@@ -111,7 +112,7 @@ def _from_fault(fault: Fault) -> Candidate:
         severity=Severity.WARNING if fault.warning else Severity.ERROR,
         message=fault.message,
         where=where,
-        missing=missing,
+        missing=fault.missing or missing,
         witness=witness_of(fault.recent, steps),
         repair=fault.repair or repair,
     )
@@ -144,6 +145,7 @@ BREACH_RULES = {
     Condition.F: Rule.USE_BEFORE_INIT,
     Condition.N: Rule.NAMED_BARRIER_OVERRUN,
     Condition.P: Rule.REGISTER_POOL,
+    Condition.M: Rule.TMEM_CAPACITY,
 }
 
 
@@ -183,6 +185,8 @@ def breach_text(breach: Breach) -> str:
             return f"{step} may come before{before}: nothing orders it after"
         case Condition.F:
             return f"{step} may run before the init of {breach.barrier}"
+        case Condition.M:
+            return f"{step} may find {breach.generation} columns taken, and has to wait"
         case Condition.N:
             return f"{step} may arrive on {breach.barrier} before round {breach.generation} begins"
         case Condition.P:
@@ -224,6 +228,7 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
     reads = [c for c in errors if c.finding.rule is Rule.READ_BEFORE_ARRIVAL]
     early = {c.name for c in reads}
     unreleased = {c.name: c.finding.where[1].op_id for c in errors if _is_overwrite(c)}
+    loading = {c.finding.where[0].loc for c in errors if c.finding.rule is Rule.FRAGMENT_IN_FLIGHT}
     awaited = {c.culprit for c in reads if c.barrier}
 
     def explained(c: Candidate) -> bool:
@@ -245,6 +250,14 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
             waits = {Rule.VACUOUS_WAIT} if rule is Rule.READ_BEFORE_ARRIVAL else ROOT_WAITS
             if waits & rules:
                 return True
+        if rule is Rule.TMEM_DEALLOC and c.name in raced:
+            return True  # what is not waited for before a read is not before the dealloc either
+        if rule is Rule.TMEM_LEAK and Rule.TMEM_DEALLOC in rules:
+            return True  # a dealloc that misses its allocation
+        if rule is Rule.WRITE_BEFORE_RELEASE and c.culprit in loading:
+            return True  # one wait::ld for the registers and for the memory
+        if rule is Rule.MISSING_INIT_FENCE and Rule.PEER_NOT_STARTED in rules:
+            return True
         if rule is Rule.MISSING_WGMMA_FENCE and Rule.ROLES_DISAGREE in rules:
             return True  # the warps that went another way lack its fence
         if rule is Rule.LAPPED_WAITER and early:

@@ -34,6 +34,7 @@ class Chain:
     """
 
     __slots__ = (
+        "acquired",
         "clock",
         "component",
         "initialised",
@@ -54,6 +55,7 @@ class Chain:
         self.warp, self.who, self.component = warp, who, component
         self.lanes = 1 if who is Who.ELECTED else 31
         self.clock = 0
+        self.acquired = 0  # tcgen05 ops that the next one comes after: own, and by after-fences
         self.own = 0
         self.shift_control, self.shift_memory = shifts
         self.units = 1 << shifts[0] | 1 << shifts[1]
@@ -195,6 +197,7 @@ class Condition(Enum):
     F = "init is not ordered before a use"
     N = "an arrival on a named barrier is not ordered after the round before"
     P = "requests for registers may be short together for ever"
+    M = "an allocation of tensor memory may have to wait for columns"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -216,10 +219,13 @@ class Breach:
 
 
 class Reason(Enum):
-    """Why two accesses clash: no order at all, or order without a proxy fence."""
+    """Why two accesses clash: no order at all, or order without a proxy fence, or without a
+    tcgen05 fence before the signal or after the wait."""
 
     RACE = "race"
     PROXY = "proxy"
+    BEFORE_FENCE = "before_thread_sync"
+    AFTER_FENCE = "after_thread_sync"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -253,7 +259,8 @@ class Clash:
 class Fault:
     """A defect seen directly: an op that the hardware leaves undefined, or a plain mistake.
 
-    ``repair`` replaces the advice of the rule; ``loc`` stands for a step that was never made.
+    ``missing`` and ``repair`` replace the advice of the rule; ``loc`` stands for a step that was
+    never made.
     """
 
     rule: Rule
@@ -262,6 +269,7 @@ class Fault:
     other: Step | None = None
     name: str = ""
     warning: bool = False
+    missing: str = ""
     repair: str = ""
     loc: SourceLoc | None = None
     recent: tuple[tuple[Step, bool], ...] = ()

@@ -93,6 +93,27 @@ _ADVICE: dict[Rule, tuple[str, str]] = {
         "a commit_group and a wait before the kernel ends",
         "commit the copies and wait for the group",
     ),
+    Rule.TMEM_ALLOC: (
+        "tcgen05.alloc before the use, and a barrier that publishes its address",
+        "allocate once, before k.bar.sync(); relinquish after the last alloc; free last",
+    ),
+    Rule.TMEM_DEALLOC: (
+        "one dealloc of the address and size of each alloc",
+        "free with the word and the columns of the alloc",
+    ),
+    Rule.TMEM_LEAK: (
+        "tcgen05.dealloc before the kernel ends",
+        "add k.tcgen05.dealloc(word, columns) after the last use",
+    ),
+    Rule.TMEM_CAPACITY: (
+        "columns that are free when they are asked for",
+        "allocate 512 columns at most, and free them before more are allocated",
+    ),
+    Rule.TMEM_ALLOC_ORDER: (
+        "sizes that do not increase",
+        "allocate the largest part first, or all of it at once",
+    ),
+    Rule.TMEM_LANES: ("", "let each warp take lanes 32 * (its index in the block % 4)"),
     Rule.OUT_OF_BOUNDS: ("", "guard the access with k.when, or enlarge the tensor"),
     Rule.FOREIGN_STATE: (
         "an arrive on the same barrier, by the same lanes, that writes the state",

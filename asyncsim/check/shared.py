@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.lanes import LaneOverlap
 from asyncsim.check.model import Clash, Reason, Step, Touch, Who
-from asyncsim.ir.op import GroupKind
+from asyncsim.ir.op import GroupKind, Tcgen05Cp, Tcgen05Mma
 from asyncsim.memory.region import SmemRegion
 from asyncsim.stream.dyn import Access, Proxy, Tag
 
@@ -77,12 +77,14 @@ class SharedMemory:
         self._cells: dict[int, Cell] = {}
         self._ordered = layout.guards[Section.MEMORY]
         self._fenced = self._ordered | layout.guards[Section.SHARED_FENCE]
+        self._tensor = layout.carried != layout.masks[Section.CONTROL]
 
     def check(self, y: Touch, clock: int) -> None:
         """Compare a touch by an observer with this clock with what has been recorded."""
         region = y.access.region
         cell = self._cells.get(id(region)) or self._new_cell(region)
-        need = self._fenced if y.access.proxy is Proxy.ASYNC else self._ordered
+        fenced = y.access.proxy is Proxy.ASYNC or (y.access.write and self._tensor)
+        need = self._fenced if fenced else self._ordered
         guarded, write, clean = clock | self._layout.guard, y.access.write, True
         for near in cell.near:
             other = near.cell
@@ -145,11 +147,7 @@ class SharedMemory:
             if not layout.covers(clock, x.end, self._ordered):
                 clean = False
                 self._report(Reason.RACE, x, y, clock)
-            elif (
-                y.access.proxy is Proxy.ASYNC
-                and x.access.proxy is Proxy.GENERIC
-                and not layout.covers(clock, x.end, self._fenced)
-            ):
+            elif _needs_fence(x, y) and not layout.covers(clock, x.end, self._fenced):
                 self._report(Reason.PROXY, x, y, clock)
         return clean
 
@@ -290,6 +288,15 @@ def _is_whole(cell: Cell, y: Touch) -> bool:
     if not y.access.lanes or y.who is Who.BOTH:
         return True
     return any(_same_step(x, y) and x.who is not y.who for x in (*cell.writes, *cell.flying))
+
+
+def _needs_fence(x: Touch, y: Touch) -> bool:
+    """Between proxies. The completion of a copy by the async proxy contains the fence; that of a
+    tcgen05 op, which reads shared memory, does not."""
+    if y.access.proxy is Proxy.ASYNC:
+        return x.access.proxy is Proxy.GENERIC
+    read_by_tcgen05 = isinstance(x.step.dyn.op, Tcgen05Mma | Tcgen05Cp)
+    return read_by_tcgen05 and x.access.proxy is Proxy.ASYNC and y.access.write
 
 
 def _same_step(x: Touch, y: Touch) -> bool:

@@ -44,6 +44,8 @@ class Steps:
 
     def bind(self, op: Op) -> Handler:
         """The handler of an op."""
+        if isinstance(op, ops.Tcgen05Op):
+            return self._x.tcgen05.bind(op)
         match op:
             case ops.MbarrierInit() | ops.MbarrierInval():
                 return self._lifecycle

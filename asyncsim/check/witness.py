@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from asyncsim.check.describe import step_place
 from asyncsim.check.model import Step
+from asyncsim.ir.op import Tcgen05Commit
 from asyncsim.rules import WitnessStep
 
 KEPT = 96  # synchronisation steps that an execution remembers
@@ -26,7 +27,9 @@ def steps(recent: Iterable[tuple[Step, bool]], last: Sequence[Step]) -> tuple[Wi
         own = step.warp.index in warps and (step.warp.index, step.pos) not in ends
         if lands:
             if step.dyn.barrier in barriers:
-                told.append(WitnessStep(place=step_place(step), then="the copy lands"))
+                commit = isinstance(step.dyn.op, Tcgen05Commit)
+                then = "its arrival counts" if commit else "the copy lands"
+                told.append(WitnessStep(place=step_place(step), then=then))
         elif own:
             told.append(WitnessStep(place=step_place(step)))
     return (*told[-SHOWN:], *(WitnessStep(place=step_place(step)) for step in last))

@@ -17,6 +17,7 @@ from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.swizzle import REPEAT_BYTES
 
 TMA_ALIGN = 128  # shared-memory side of a tensor copy
+DESCRIPTOR_ALIGN = 16  # a shared-memory descriptor counts 16 bytes
 MMA_ROWS = 8  # rows of one repeat of a wgmma operand's layout
 MMA_K_BYTES = 32  # the depth of one wgmma
 
@@ -55,12 +56,14 @@ def aligned_addresses(op: OpBase, s: Schedule) -> Iterator[AlignedAddress]:
             tensor = s.tensor(box.tensor)
             strides = tuple(stride * tensor.dtype.bytes for stride in tensor.strides)
             yield AlignedAddress(tensor.name, box.start, strides, size)
-        case ops.WgmmaMmaAsync(a=a, b=b):
-            for view in (a, b):
+        case ops.WgmmaMmaAsync(a=a, b=b) | ops.Tcgen05Mma(a=a, b=b):
+            for view in [v for v in (a, b) if isinstance(v, SmemView)]:
                 row, column = view.start
                 size = s.tile(view.tile).dtype.bytes
                 yield AlignedAddress(view.tile, (row,), (1,), MMA_ROWS, "rows")
                 yield AlignedAddress(view.tile, (column,), (size,), MMA_K_BYTES)
+        case ops.Tcgen05Cp(src=view):
+            yield _in_tile(view, s.tile(view.tile), DESCRIPTOR_ALIGN)
         case _:
             return
 

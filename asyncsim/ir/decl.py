@@ -128,6 +128,24 @@ class StateRegister:
     loc: SourceLoc | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TmemTile:
+    """``stages`` equal tiles in tensor memory, side by side: ``lanes`` x ``columns`` of 32 bits.
+
+    They begin ``column`` columns after the address that stands in the word ``address``, a shared
+    tile of one element that tcgen05.alloc writes. ``dtype``: of the elements, packed to 32 bits.
+    """
+
+    name: str
+    columns: int
+    dtype: DType
+    address: str
+    column: int = 0
+    lanes: int = 128
+    stages: int = 1
+    loc: SourceLoc | None = None
+
+
 class FragmentLayout(Enum):
     """PER_THREAD: n private registers. ACCUMULATOR: m64nN wgmma accumulator, N/2 registers."""
 
@@ -219,4 +237,13 @@ class ComputeDef:
     numpy: Callable[..., Any]
 
 
-Decl = GlobalTensor | TensorMap | SmemTile | Mbarrier | NamedBarrier | StateRegister | Fragment
+Decl = (
+    GlobalTensor
+    | TensorMap
+    | SmemTile
+    | TmemTile
+    | Mbarrier
+    | NamedBarrier
+    | StateRegister
+    | Fragment
+)

@@ -21,7 +21,9 @@ from asyncsim.ir.op import (
     Op,
     SmemView,
     SyncOp,
+    Tcgen05Op,
     TensorOp,
+    TmemView,
 )
 from asyncsim.ir.schedule import Schedule
 
@@ -53,6 +55,8 @@ def op_text(op: Op, schedule: Schedule) -> str:
         return _cluster(op, schedule)
     if isinstance(op, TensorOp):
         return _tensor(op, schedule)
+    if isinstance(op, Tcgen05Op):
+        return _tcgen05(op, schedule)
     if isinstance(op, MemoryOp):
         return _memory(op, schedule)
     assert_never(op)
@@ -164,6 +168,53 @@ def _tensor(op: TensorOp, s: Schedule) -> str:
             assert_never(unreachable)
 
 
+def _tcgen05(op: Tcgen05Op, s: Schedule) -> str:
+    match op:
+        case ops.Tcgen05Alloc(address=word, columns=columns, cta_group=group):
+            return f"tcgen05.alloc{_group(group)}.sync.aligned.b32 {_view(word, s)}, {columns}"
+        case ops.Tcgen05Dealloc(address=word, columns=columns, cta_group=group, offset=offset):
+            at = _view(word, s) + (f" + {offset}" if offset else "")
+            return f"tcgen05.dealloc{_group(group)}.sync.aligned.b32 {at}, {columns}"
+        case ops.Tcgen05RelinquishAllocPermit(cta_group=group):
+            return f"tcgen05.relinquish_alloc_permit{_group(group)}.sync.aligned"
+        case ops.Tcgen05Mma():
+            return _tcgen05_mma(op, s)
+        case ops.Tcgen05Commit(mbarrier=barrier, cta_group=group, multicast=mask):
+            name = f"tcgen05.commit{_group(group)}.mbarrier::arrive::one"
+            name += "" if mask is None else ".multicast::cluster"
+            ranks = "" if mask is None else f", ranks {text(mask)}"
+            return f"{name}.b64 {_barrier(barrier)}{ranks}"
+        case ops.Tcgen05Cp(dst=to, src=view, shape=shape, cta_group=group):
+            return f"tcgen05.cp{_group(group)}.{shape.value} {_tmem(to, s)}, {_view(view, s)}"
+        case ops.Tcgen05Shift(tile=tile, cta_group=group):
+            return f"tcgen05.shift{_group(group)}.down {_tmem(tile, s)}"
+        case ops.Tcgen05Ld(dst=regs, src=tile):
+            name = f"tcgen05.ld.sync.aligned.32x32b.x{regs.count}.b32"
+            return f"{name} {_registers(regs, s)}, {_tmem(tile, s)}"
+        case ops.Tcgen05St(dst=tile, src=regs):
+            name = f"tcgen05.st.sync.aligned.32x32b.x{regs.count}.b32"
+            return f"{name} {_tmem(tile, s)}, {_registers(regs, s)}"
+        case ops.Tcgen05Wait(what=what):
+            return f"tcgen05.wait::{what.value}.sync.aligned"
+        case ops.Tcgen05Fence(side=side):
+            return f"tcgen05.fence::{side.value}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _tcgen05_mma(op: ops.Tcgen05Mma, s: Schedule) -> str:
+    name = f"tcgen05.mma{_group(op.cta_group)}.kind::{op.kind.value}"
+    name += f".block_scale.scale_vec::{op.scale_vec}X" if op.kind.block_scaled else ""
+    a = _tmem(op.a, s) if isinstance(op.a, TmemView) else _view(op.a, s)
+    scales = [_tmem(x, s) for x in (op.scale_a, op.scale_b) if x is not None]
+    operands = ", ".join([_tmem(op.d, s), a, _view(op.b, s), *scales])
+    return f"{name} m{op.m}n{op.n}k{op.k} {operands}, enable_input_d {text(op.accumulate)}"
+
+
+def _group(cta_group: int) -> str:
+    return f".cta_group::{cta_group}"
+
+
 def _memory(op: MemoryOp, s: Schedule) -> str:
     match op:
         case ops.LdGlobal(dst=dst, src=src):
@@ -212,6 +263,15 @@ def _view(view: SmemView, s: Schedule) -> str:
     out += _of(view.rank)
     if view.expects is not None:
         out += f" holding {_box(view.expects)}"
+    return out
+
+
+def _tmem(view: TmemView, s: Schedule) -> str:
+    """``tile[stage]`` for all of it, with lanes and columns for a part of it."""
+    tile = s.tmem_tile(view.tile)
+    out = f"{view.tile}[{text(view.stage)}]"
+    if view.shape != (tile.lanes, tile.columns):
+        out += f"[{_ranges(view.start, view.shape)}]"
     return out
 
 

@@ -13,7 +13,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.op import FenceSpace, MbarrierRef, MemScope, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule
 
-PendingOp = ops.BarrierClusterArrive | ops.BarrierClusterWait | ops.StAsync
+PendingOp = ops.BarrierClusterArrive | ops.BarrierClusterWait | ops.StAsync | ops.Tcgen05Op
 
 
 def pending(schedule: Schedule) -> Iterator[tuple[str, SourceLoc | None]]:

@@ -6,7 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from asyncsim.ir.decl import Decl, Fragment, GlobalTensor, Mbarrier, SmemTile, TensorMap
+from asyncsim.ir.decl import (
+    Decl,
+    Fragment,
+    GlobalTensor,
+    Mbarrier,
+    SmemTile,
+    TensorMap,
+    TmemTile,
+)
 from asyncsim.ir.op import Op, OpBase
 from asyncsim.ir.stmt import Elect, For, Role, Specialize, Stmt, When
 
@@ -90,6 +98,10 @@ class Schedule:
     def tile(self, name: str) -> SmemTile:
         """A shared tile, by name."""
         return self._get(name, SmemTile)
+
+    def tmem_tile(self, name: str) -> TmemTile:
+        """A tile in tensor memory, by name."""
+        return self._get(name, TmemTile)
 
     def mbarrier(self, name: str) -> Mbarrier:
         """An array of mbarriers, by name."""

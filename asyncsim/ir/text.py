@@ -19,6 +19,7 @@ from asyncsim.ir.decl import (
     SmemTile,
     StateRegister,
     TensorMap,
+    TmemTile,
 )
 from asyncsim.ir.expr import text
 from asyncsim.ir.op import OpBase
@@ -77,6 +78,16 @@ def _memory(s: Schedule) -> Iterator[str]:
     for named in s.of_kind(NamedBarrier):
         yield _placed(
             f"  {named.name}: hardware barrier {named.id} of {named.threads} threads", named.loc
+        )
+    tensor_memory = s.of_kind(TmemTile)
+    if tensor_memory:
+        yield "tensor memory"
+    for part in tensor_memory:
+        yield _placed(
+            f"  {part.name}: {_count(part.stages, 'stage')} of {part.dtype.value}, {part.lanes} "
+            f"lanes x {_count(part.columns, 'column')}, from column {part.column} of "
+            f"{part.address}",
+            part.loc,
         )
     fragments, states = s.of_kind(Fragment), s.of_kind(StateRegister)
     if fragments or states:

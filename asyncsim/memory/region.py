@@ -108,7 +108,53 @@ class RegisterRegion:
         return f"{self.name} registers of warp {self.warp}"
 
 
-Region = SmemRegion | GlobalBox | RegisterRegion
+@dataclass(frozen=True, slots=True)
+class TmemRegion:
+    """Tensor memory of CTA ``owner``: bit i of ``lanes`` is lane i, of ``columns`` columns from
+    ``first`` on, counted in the allocation whose address stands in the word ``address``.
+
+    The words of live allocations differ, and so do their columns: other words are other memory.
+    """
+
+    owner: int
+    address: str
+    name: str
+    lanes: int
+    first: int
+    columns: int
+
+    def overlaps(self, other: Region) -> bool:
+        return (
+            isinstance(other, TmemRegion)
+            and (self.owner, self.address) == (other.owner, other.address)
+            and bool(self.lanes & other.lanes)
+            and self.first < other.first + other.columns
+            and other.first < self.first + self.columns
+        )
+
+    def covers(self, other: Region) -> bool:
+        return (
+            isinstance(other, TmemRegion)
+            and (self.owner, self.address) == (other.owner, other.address)
+            and not (other.lanes & ~self.lanes)
+            and self.first <= other.first
+            and other.first + other.columns <= self.first + self.columns
+        )
+
+    def same(self, other: TmemRegion) -> bool:
+        """The same cells, whatever they are called."""
+        return self.covers(other) and other.covers(self)
+
+    def __str__(self) -> str:
+        return f"{self.name}[columns {self.first}..{self.first + self.columns - 1}]"
+
+
+Region = SmemRegion | GlobalBox | RegisterRegion | TmemRegion
+
+
+def lane_mask(first: int, lanes: int) -> int:
+    """``lanes`` lanes from ``first`` on."""
+    return ((1 << lanes) - 1) << first
 
 
 def tile_region(

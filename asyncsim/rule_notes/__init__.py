@@ -12,10 +12,11 @@ from asyncsim.rule_notes.data import DATA
 from asyncsim.rule_notes.limits import LIMITS
 from asyncsim.rule_notes.note import PREAMBLE, RuleNote
 from asyncsim.rule_notes.sections import PTX_ISA, Section, ptx_sections
+from asyncsim.rule_notes.tcgen05 import TCGEN05
 from asyncsim.rule_notes.wgmma import WGMMA
 from asyncsim.rules import Rule
 
-_ALL = {**BARRIERS, **CLUSTER, **DATA, **LIMITS, **WGMMA}
+_ALL = {**BARRIERS, **CLUSTER, **DATA, **LIMITS, **WGMMA, **TCGEN05}
 
 NOTES: dict[Rule, RuleNote] = {rule: _ALL[rule] for rule in Rule if rule in _ALL}
 """In the order of the rules."""

@@ -55,6 +55,13 @@ WGMMA_FENCE = Section("9.7.15.7.1", "wgmma.fence")
 WGMMA_WAIT = Section("9.7.15.7.3", "wgmma.wait_group")
 WARPGROUP = Section("9.7.15.1", "Warpgroup")
 TMEM = Section("9.7.16.7.1", "tcgen05.alloc, tcgen05.dealloc, tcgen05.relinquish_alloc_permit")
+TCGEN05_GROUP = Section("9.7.16.5", "Issue Granularity")
+TCGEN05_ORDER = Section(
+    "9.7.16.6", "Memory Consistency Model for 5th generation of TensorCore operations"
+)
+TCGEN05_LANES = Section("9.7.16.8.1", "Access restrictions")
+TCGEN05_FENCE = Section("9.7.16.11.1", "tcgen05.fence")
+TMEM_SIZE = Section("9.7.16.1", "Tensor Memory")
 SETMAXNREG = Section("9.7.19.5", "setmaxnreg")
 TENSORMAP_REPLACE = Section("9.7.9.28", "tensormap.replace")
 DRIVER = Section("", "CUDA driver API: cuTensorMapEncodeTiled")
@@ -105,6 +112,13 @@ _SECTIONS: dict[Rule, tuple[Section, ...]] = {
     Rule.SMEM_OVER_BUDGET: (GUIDE,),
     Rule.REGISTER_POOL: (SETMAXNREG,),
     Rule.TMEM_ALLOC: (TMEM,),
+    Rule.TMEM_DEALLOC: (TMEM,),
+    Rule.TMEM_LEAK: (TMEM,),
+    Rule.TMEM_CAPACITY: (TMEM_SIZE, TMEM),
+    Rule.TMEM_ALLOC_ORDER: (TMEM,),
+    Rule.TMEM_LANES: (TCGEN05_LANES,),
+    Rule.MISSING_TCGEN05_FENCE: (TCGEN05_ORDER, TCGEN05_FENCE),
+    Rule.CTA_GROUP: (TCGEN05_GROUP,),
     Rule.DESCRIPTOR_LIFETIME: (TENSORMAP_REPLACE, FENCE),
     Rule.PDL_ORDER: (GRID_DEPENDENCY,),
 }

@@ -23,7 +23,7 @@ from asyncsim.ir.expr import (
     python_source,
     walk,
 )
-from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, SmemView
+from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, SmemView, TmemView
 
 Values = tuple[int, ...]
 LaneValues = Callable[[Values, int], list[Values]]
@@ -53,6 +53,9 @@ def _exprs(value: object) -> Iterator[Expr]:
             if expects is not None:
                 yield from expects.start
         case GlobalView(_, start, _):
+            yield from start
+        case TmemView(_, stage, start, _):
+            yield stage
             yield from start
         case tuple():
             for item in value:

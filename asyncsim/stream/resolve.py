@@ -28,6 +28,7 @@ from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
 from asyncsim.stream.fill import zero_filled
 from asyncsim.stream.operands import Evaluator, Values, constant
 from asyncsim.stream.tables import SharedTables, lanes_cancel, union
+from asyncsim.stream.tcgen05 import tcgen05_maker
 
 _TABLE_LIMIT = 64  # a ring repeats after 2 * stages; what does not repeat is not worth keeping
 
@@ -42,9 +43,9 @@ class Resolver:
     """
 
     def __init__(self, schedule: Schedule, warp: int, shared: SharedTables, rank: int = 0) -> None:
-        self._schedule, self._shared, self._warp = schedule, shared, warp
+        self.schedule, self.warp, self._shared = schedule, warp, shared
         self._warp_in_role = warp
-        self._cta = rank
+        self.cta = rank
 
     def bind(self, op: OpBase, warp_in_role: int) -> Maker:
         """A function from the values of ``shared_operands(op)`` to the dynamic op.
@@ -56,7 +57,7 @@ class Resolver:
         if evaluator is None:
             evaluator = self._shared.evaluators[op.id] = Evaluator(op)
         build = self._builder(op, evaluator)  # type: ignore[arg-type]
-        check = alignment_check(op, self._schedule, evaluator, 32 * warp_in_role)
+        check = alignment_check(op, self.schedule, evaluator, 32 * warp_in_role)
         table: dict[Values, Dyn] = {}
         look_up = table.get
 
@@ -74,37 +75,39 @@ class Resolver:
 
     def _builder(self, op: Op, ev: Evaluator) -> Maker:
         """How to resolve one op: the only place that knows each op's operands."""
+        if isinstance(op, ops.Tcgen05Op):
+            return tcgen05_maker(self, op, ev)
         match op:
             case (
                 ops.MbarrierInit(mbarrier=ref, count=count)
                 | ops.MbarrierArrive(mbarrier=ref, count=count)
             ):
-                key = self._barrier(op, ref, ev)
+                key = self.barrier(op, ref, ev)
                 return lambda v: Dyn(op, key(v), count)
             case ops.MbarrierInval(mbarrier=ref) | ops.MbarrierWaitState(mbarrier=ref):
-                key = self._barrier(op, ref, ev)
+                key = self.barrier(op, ref, ev)
                 return lambda v: Dyn(op, key(v))
             case (
                 ops.MbarrierExpectTx(mbarrier=ref, bytes=amount)
                 | ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=amount)
             ):
-                key, size = self._barrier(op, ref, ev), ev.value(amount)
+                key, size = self.barrier(op, ref, ev), ev.value(amount)
                 return lambda v: Dyn(op, key(v), size(v))
             case ops.MbarrierWait(mbarrier=ref, parity=parity):
-                key, bit = self._barrier(op, ref, ev), ev.value(parity)
+                key, bit = self.barrier(op, ref, ev), ev.value(parity)
                 return lambda v: Dyn(op, key(v), bit(v))
             case ops.CpAsync():
                 return self._cp_async(op, ev)
             case ops.TmaLoad(multicast=None, dst=dst, src=src, mbarrier=ref):
-                key = self._barrier(op, ref, ev)
-                write = self._tile(op, dst, True, Proxy.ASYNC, ev, source=src)
+                key = self.barrier(op, ref, ev)
+                write = self.tile(op, dst, True, Proxy.ASYNC, ev, source=src)
                 read = self._global(op, src, False, Proxy.ASYNC, ev)
                 size_ = self._box_bytes(src)
                 return lambda v: Dyn(op, key(v), size_, lambda: (read(v), write(v)))
             case ops.TmaLoad():
                 return self._multicast(op, ev)
             case ops.TmaStore(dst=box, src=view):
-                read = self._tile(op, view, False, Proxy.ASYNC, ev)
+                read = self.tile(op, view, False, Proxy.ASYNC, ev)
                 write = self._global(op, box, True, Proxy.ASYNC, ev)
                 size_ = self._box_bytes(box)
                 return lambda v: Dyn(op, None, size_, lambda: (read(v), write(v)))
@@ -121,36 +124,36 @@ class Resolver:
             case ops.SetMaxNReg(count=count):
                 return constant(Dyn(op, value=count))
             case ops.BarSync(threads=threads) | ops.BarArrive(threads=threads):
-                return constant(Dyn(op, value=threads or self._schedule.threads))
+                return constant(Dyn(op, value=threads or self.schedule.threads))
             case ops.WgmmaMmaAsync():
-                a = self._tile(op, op.a, False, Proxy.ASYNC, ev)
-                b = self._tile(op, op.b, False, Proxy.ASYNC, ev)
-                d = self._registers(op.d, write=True)
+                a = self.tile(op, op.a, False, Proxy.ASYNC, ev)
+                b = self.tile(op, op.b, False, Proxy.ASYNC, ev)
+                d = self.registers(op.d, write=True)
                 keep = ev.value(op.accumulate)
                 return lambda v: Dyn(op, None, int(keep(v) != 0), lambda: (a(v), b(v), d))
             case ops.BarrierClusterArrive() | ops.BarrierClusterWait():
                 return constant(Dyn(op))
             case ops.StAsync(dst=dst, src=frag, mbarrier=ref):
-                key = self._barrier(op, ref, ev)
-                write = self._tile(op, dst, True, Proxy.GENERIC, ev)
-                d = self._registers(frag, write=False)
-                size_ = frag.count * self._schedule.fragment(frag.name).dtype.bytes
+                key = self.barrier(op, ref, ev)
+                write = self.tile(op, dst, True, Proxy.GENERIC, ev)
+                d = self.registers(frag, write=False)
+                size_ = frag.count * self.schedule.fragment(frag.name).dtype.bytes
                 return lambda v: Dyn(op, key(v), size_, lambda: (d, write(v)))
             case ops.LdGlobal(dst=frag, src=box):
                 read, regs = self._global(op, box, False, Proxy.GENERIC, ev), frag
-                d = self._registers(regs, write=True)
+                d = self.registers(regs, write=True)
                 return lambda v: Dyn(op, accesses=lambda: (read(v), d))
             case ops.StGlobal(dst=box, src=frag):
                 write, regs = self._global(op, box, True, Proxy.GENERIC, ev), frag
-                d = self._registers(regs, write=False)
+                d = self.registers(regs, write=False)
                 return lambda v: Dyn(op, accesses=lambda: (d, write(v)))
             case ops.LdShared(dst=frag, src=view):
-                read = self._tile(op, view, False, Proxy.GENERIC, ev)
-                d = self._registers(frag, write=True)
+                read = self.tile(op, view, False, Proxy.GENERIC, ev)
+                d = self.registers(frag, write=True)
                 return lambda v: Dyn(op, accesses=lambda: (read(v), d))
             case ops.StShared(dst=view, src=frag):
-                write = self._tile(op, view, True, Proxy.GENERIC, ev)
-                d = self._registers(frag, write=False)
+                write = self.tile(op, view, True, Proxy.GENERIC, ev)
+                d = self.registers(frag, write=False)
                 return lambda v: Dyn(op, accesses=lambda: (d, write(v)))
             case ops.Compute():
                 return self._compute(op, ev)
@@ -159,10 +162,10 @@ class Resolver:
 
     # -- operands: each returns a function of the shared values --------------------------------
 
-    def _barrier(
+    def barrier(
         self, op: OpBase, ref: MbarrierRef, ev: Evaluator
     ) -> Callable[[Values], BarrierKey]:
-        stages = self._schedule.mbarrier(ref.name).stages
+        stages = self.schedule.mbarrier(ref.name).stages
         keys = {
             rank: [BarrierKey(rank, ref.name, s) for s in range(stages)] for rank in self._ranks()
         }
@@ -182,12 +185,12 @@ class Resolver:
         return key
 
     def _ranks(self) -> range:
-        return range(self._schedule.cluster_ctas)
+        return range(self.schedule.cluster_ctas)
 
     def _owner(self, op: OpBase, rank: Expr | None, ev: Evaluator) -> Callable[[Values], int]:
         """The CTA whose shared memory an operand names."""
         if rank is None:
-            return constant(self._cta)
+            return constant(self.cta)
         value, ranks = ev.value(rank), self._ranks()
 
         def owner(v: Values) -> int:
@@ -203,7 +206,7 @@ class Resolver:
 
         return owner
 
-    def _tile(
+    def tile(
         self,
         op: OpBase,
         view: SmemView,
@@ -239,7 +242,7 @@ class Resolver:
         key = (cta, view.tile, stage, start, view.shape)
         region = self._shared.smem.get(key)
         if region is None:
-            tile = self._schedule.tile(view.tile)
+            tile = self.schedule.tile(view.tile)
             inside = all(
                 a >= 0 and a + n <= have
                 for a, n, have in zip(start, view.shape, tile.shape, strict=True)
@@ -297,22 +300,22 @@ class Resolver:
 
         return access
 
-    def _registers(self, ref: FragmentRef, *, write: bool) -> Access:
+    def registers(self, ref: FragmentRef, *, write: bool) -> Access:
         mask = ((1 << ref.count) - 1) << ref.first
-        return Access(RegisterRegion(self._cta, self._warp, ref.name, mask), write, Proxy.GENERIC)
+        return Access(RegisterRegion(self.cta, self.warp, ref.name, mask), write, Proxy.GENERIC)
 
     def _box_bytes(self, box: GlobalView) -> int:
-        return prod(box.shape) * self._schedule.tensor(box.tensor).dtype.bytes
+        return prod(box.shape) * self.schedule.tensor(box.tensor).dtype.bytes
 
     # -- ops with several operands -------------------------------------------------------------
 
     def _cp_async(self, op: ops.CpAsync, ev: Evaluator) -> Maker:
         read = self._global(op, op.src, False, Proxy.GENERIC, ev)
-        write = self._tile(op, op.dst, True, Proxy.GENERIC, ev, source=op.src)
+        write = self.tile(op, op.dst, True, Proxy.GENERIC, ev, source=op.src)
         if op.src_bytes is None:
             return lambda v: Dyn(op, None, op.bytes, lambda: (read(v), write(v)))
         sizes = ev.lanes((op.src_bytes,), one=op.scope is Scope.ELECTED)
-        first, shape = 32 * self._warp_in_role, self._schedule.tensor(op.src.tensor).shape
+        first, shape = 32 * self._warp_in_role, self.schedule.tensor(op.src.tensor).shape
 
         def make(v: Values) -> Dyn:
             read_bytes = tuple([n for (n,) in sizes(v, first)])
@@ -328,25 +331,39 @@ class Resolver:
     def _multicast(self, op: ops.TmaLoad, ev: Evaluator) -> Maker:
         """``ints`` of the Dyn are the ranks that receive; one write for each of them."""
         assert op.multicast is not None
-        key, mask = self._barrier(op, op.mbarrier, ev), ev.value(op.multicast)
+        key = self.barrier(op, op.mbarrier, ev)
         read, size = self._global(op, op.src, False, Proxy.ASYNC, ev), self._box_bytes(op.src)
         writes = [
-            self._tile(op, replace(op.dst, rank=Const(r)), True, Proxy.ASYNC, ev, source=op.src)
+            self.tile(op, replace(op.dst, rank=Const(r)), True, Proxy.ASYNC, ev, source=op.src)
             for r in self._ranks()
         ]
 
+        receivers = self.receivers(op, op.multicast, ev)
+
         def make(v: Values) -> Dyn:
-            ranks = tuple([r for r in self._ranks() if mask(v) >> r & 1])
-            if not ranks or mask(v) >> len(writes):
-                raise ScheduleError(
-                    f"TmaLoad: multicast mask {mask(v):#x} in a cluster of {len(writes)} CTAs",
-                    loc=op.loc,
-                    rule=Rule.OUT_OF_BOUNDS,
-                    fix=f"set at least one of the bits 0..{len(writes) - 1}, and no other",
-                )
+            ranks = receivers(v)
             return Dyn(op, key(v), size, lambda: (read(v), *(writes[r](v) for r in ranks)), ranks)
 
         return make
+
+    def receivers(
+        self, op: OpBase, mask: Expr, ev: Evaluator
+    ) -> Callable[[Values], tuple[int, ...]]:
+        """The CTAs of a multicast mask."""
+        bits, n = ev.value(mask), len(self._ranks())
+
+        def ranks(v: Values) -> tuple[int, ...]:
+            found = tuple([r for r in self._ranks() if bits(v) >> r & 1])
+            if not found or bits(v) >> n:
+                raise ScheduleError(
+                    f"{type(op).__name__}: multicast mask {bits(v):#x} in a cluster of {n} CTAs",
+                    loc=op.loc,
+                    rule=Rule.OUT_OF_BOUNDS,
+                    fix=f"set at least one of the bits 0..{n - 1}, and no other",
+                )
+            return found
+
+        return ranks
 
     def _compute(self, op: ops.Compute, ev: Evaluator) -> Maker:
         makers: list[Callable[[Values], Access]] = []
@@ -357,9 +374,9 @@ class Resolver:
             ]
             match actual:
                 case FragmentRef():
-                    makers += [constant(self._registers(actual, write=w)) for w in modes]
+                    makers += [constant(self.registers(actual, write=w)) for w in modes]
                 case SmemView():
-                    makers += [self._tile(op, actual, w, Proxy.GENERIC, ev) for w in modes]
+                    makers += [self.tile(op, actual, w, Proxy.GENERIC, ev) for w in modes]
                 case _:
                     ints.append(ev.value(actual))
         return lambda v: Dyn(

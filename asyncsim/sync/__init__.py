@@ -9,6 +9,7 @@ from asyncsim.sync.groups import GroupQueue
 from asyncsim.sync.mbarrier import ArriveState, MbarrierState, SyncFault
 from asyncsim.sync.named_barrier import NamedBarrierState
 from asyncsim.sync.registers import RegisterPool
+from asyncsim.sync.tmem import TmemAllocator
 
 __all__ = [
     "ArriveState",
@@ -17,5 +18,6 @@ __all__ = [
     "NamedBarrierState",
     "RegisterPool",
     "SyncFault",
+    "TmemAllocator",
     "WarpgroupCollective",
 ]

@@ -133,3 +133,53 @@ def every_cluster_op() -> Schedule:
         k.mbarrier.at(full[0], peer),
     )
     return k.finish()
+
+
+def every_tcgen05_op() -> Schedule:
+    """Tensor memory in every form: both groups of operands of an mma, all kinds of moves."""
+    k = ScheduleBuilder("every_tcgen05_op", archs=("sm_100a",))
+    k.grid(2)
+    k.cluster(2)
+    k.block(4)
+    a = k.smem_tile("a", (128, 64), "bf16", stages=2, swizzle=128)
+    b = k.smem_tile("b", (64, 64), "bf16", swizzle=128)
+    four = k.smem_tile("four", (128, 32), "u8", swizzle=32)
+    factors = k.smem_tile("factors", (32, 16), "u8")
+    word = k.smem_tile("word", (1, 1), "u32")
+    acc = k.tmem_tile("acc", columns=128, address=word, stages=2)
+    p = k.tmem_tile("p", columns=32, dtype="bf16", address=word, column=256)
+    scale_a = k.tmem_tile("scale_a", columns=4, dtype="u8", address=word, column=288)
+    scale_b = k.tmem_tile("scale_b", columns=8, dtype="u8", address=word, column=292)
+    done = k.mbarriers("done", count=1)
+    r = k.fragment("r", registers=32)
+    mine = 32 * k.warp_in_role
+    with k.elect_thread():
+        k.mbarrier.init_all(done)
+    with k.when(k.warp_in_role == 0):
+        k.tcgen05.alloc(word[0], 512, cta_group=2)
+        k.tcgen05.relinquish_alloc_permit(cta_group=2)
+    with k.elect_thread(), k.loop(2) as i:
+        k.tcgen05.mma_tile(acc[i], a[i], b[0], accumulate_first=i, cta_group=2)
+        k.tcgen05.mma(acc[0], p[0].box((0, 8), (128, 8)), b[0].box((0, 0), (64, 16)), cta_group=2)
+        k.tcgen05.cp(scale_a[0], factors[0], shape="32x128b.warpx4", cta_group=2)
+        k.tcgen05.mma(
+            acc[1],
+            four[0],
+            four[0].box((0, 0), (64, 32)),
+            kind="mxf4nvf4",
+            cta_group=2,
+            scale_a=scale_a[0],
+            scale_b=scale_b[0].box((0, 4), (128, 4)),
+            scale_vec=4,
+        )
+        k.tcgen05.shift(acc[0].box((32, 0), (32, 8)), cta_group=2)
+        k.tcgen05.commit(k.mbarrier.at(done[0], 0), cta_group=2)
+        k.tcgen05.commit(done[0], multicast=3, cta_group=2)
+    k.tcgen05.fence_after_thread_sync()
+    k.tcgen05.ld(r.all, acc[1].box((mine, 32), (32, 32)))
+    k.tcgen05.wait_ld()
+    k.tcgen05.st(p[0].box((mine, 0), (32, 16)), r.part(0, 16))
+    k.tcgen05.wait_st()
+    k.tcgen05.fence_before_thread_sync()
+    k.tcgen05.dealloc(word[0], 512, cta_group=2)
+    return k.finish()

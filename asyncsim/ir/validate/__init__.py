@@ -20,6 +20,8 @@ from asyncsim.ir.validate import (
     memory,
     registers,
     structure,
+    tcgen05,
+    tcgen05_mma,
     tma,
     wgmma,
 )
@@ -38,6 +40,8 @@ CHECKS: tuple[Check, ...] = (
     *copies.CHECKS,
     *tma.CHECKS,
     *wgmma.CHECKS,
+    *tcgen05.CHECKS,
+    *tcgen05_mma.CHECKS,
     *alignment.CHECKS,
 )
 

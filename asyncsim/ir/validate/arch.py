@@ -24,6 +24,7 @@ class Needs(Enum):
     HOPPER_ON = HOPPER + BLACKWELL
     SM_90A = ("sm_90a",)
     OWN_TARGET = ("sm_90a", "sm_100a", "sm_103a", "sm_120a")
+    TCGEN05 = ("sm_100a", "sm_103a")
 
 
 def needs(op: Op) -> Needs:
@@ -65,6 +66,20 @@ def needs(op: Op) -> Needs:
             return Needs.SM_90A
         case ops.SetMaxNReg():
             return Needs.OWN_TARGET
+        case (
+            ops.Tcgen05Alloc()
+            | ops.Tcgen05Dealloc()
+            | ops.Tcgen05RelinquishAllocPermit()
+            | ops.Tcgen05Mma()
+            | ops.Tcgen05Commit()
+            | ops.Tcgen05Cp()
+            | ops.Tcgen05Shift()
+            | ops.Tcgen05Ld()
+            | ops.Tcgen05St()
+            | ops.Tcgen05Wait()
+            | ops.Tcgen05Fence()
+        ):
+            return Needs.TCGEN05
         case _ as unreachable:
             assert_never(unreachable)
 

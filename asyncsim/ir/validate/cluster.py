@@ -112,7 +112,7 @@ def _constant_ranks(s: Schedule) -> Iterator[tuple[str, int, SourceLoc | None]]:
 
 
 def _mask(op: OpBase) -> Expr | None:
-    return op.multicast if isinstance(op, ops.TmaLoad) else None
+    return op.multicast if isinstance(op, ops.TmaLoad | ops.Tcgen05Commit) else None
 
 
 def _ranks(op: OpBase) -> Iterator[Expr | None]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Binary, Expr, Unary, Var, is_lane_varying, walk
-from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, Scope, SmemView
+from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, Scope, SmemView, TmemView
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 
@@ -114,8 +114,10 @@ def _lanes_agree(s: Schedule) -> Iterator[ScheduleError]:
                     )
         if isinstance(op, ops.Compute):
             views = [o for o in op.operands if isinstance(o, SmemView)]
-        elif isinstance(op, ops.WgmmaMmaAsync):
-            views = [op.a, op.b]
+        elif isinstance(op, ops.WgmmaMmaAsync | ops.Tcgen05Mma):
+            views = [view for view in (op.a, op.b) if isinstance(view, SmemView)]
+        elif isinstance(op, ops.Tcgen05Cp):
+            views = [op.src]
         else:
             continue
         if any(is_lane_varying(e) for view in views for e in view.start):
@@ -145,6 +147,9 @@ def _uniform_parts(value: object) -> Iterator[Expr]:
             yield stage
             if rank is not None:
                 yield rank
+        case TmemView(stage=stage, start=start):
+            yield stage
+            yield from start
         case GlobalView():
             return
         case tuple():
