@@ -178,6 +178,22 @@ _TMA_COPY = (
     Configuration(scenario="tma_copy", params={"m": 8192, "n": 8192}),
 )
 
+# More shapes of the same kernels: other trains of copies, rings of narrow stages, odd edges.
+_WIDER = (
+    Configuration(scenario="tma_copy", params={"m": 1024, "n": 1024}),
+    Configuration(scenario="tma_copy", params={"m": 1024, "n": 1024}, l2="warm"),
+    Configuration(scenario="tma_copy", params={"m": 4096, "n": 4096}),
+    Configuration(scenario="tma_copy", params={"m": 2000, "n": 3000}, l2="warm"),
+    _cube(4096, consumers=2, block_m=256, block_k=32, stages=3),
+    _cube(4096, consumers=2, block_m=256, block_k=32, stages=4),
+    _cube(4096, consumers=2, block_m=256, block_k=32, stages=6),
+    _cube(4096, consumers=2, block_n=256, stages=2),
+    _cube(2048, consumers=2, block_m=256, stages=2),
+    _gemm(m=8192, n=2048, k=2048, consumers=2, block_m=256, stages=3),
+    _gemm(m=2000, n=3001, k=2048),
+    _gemm(m=3000, n=2002, k=2048, consumers=2, block_m=256),
+)
+
 _SYNC = (
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}, l2="warm"),
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}),
@@ -195,6 +211,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "cp_async_multistage": _MULTISTAGE,
     "width": (*_SYNC, *_TMA_COPY, *_SGEMM, *_GEMM_PAIR, *_GEMM_REGISTERS),
     "sgemm_cp_async": _SGEMM,
+    "wider": _WIDER,
     "smoke": (
         _ring("warm", ctas=1, tiles=256),
         _ring(),

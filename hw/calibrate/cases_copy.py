@@ -377,9 +377,11 @@ def _store_reduce(tiles: int, ctas: int) -> Reduce:
 
 
 def _stores() -> Iterator[Case]:
-    for mode, name in enumerate(("fp32_pairs", "bf16_pairs", "row_16_bytes")):
+    layouts = ("fp32_pairs", "bf16_pairs", "row_16_bytes", "fp32_halves")
+    odd = ((16392, 16400), (16388, 16400), (16400,), (16384, 16388, 16392, 16400))
+    for mode, name in enumerate(layouts):
         for ctas, tiles in ((1, 1), (1, 8), (132, 1), (132, 4)):
-            for pitch in (4096, 16384):
+            for pitch in ((4096, 16384) if mode < 3 else ()) + odd[mode]:
                 yield Case(
                     "gstore",
                     {"layout": name, "ctas": ctas, "tiles": tiles, "pitch": pitch},

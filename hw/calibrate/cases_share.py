@@ -21,6 +21,7 @@ def share_cases() -> Iterator[Case]:
     yield from _first_ring()
     yield from _narrow_trains()
     yield from _pairs()
+    yield from _paced_pairs()
 
 
 def _gpc_of(context: Context) -> dict[int, int]:
@@ -148,12 +149,19 @@ def _pair(
     ctas: int = 132,
     pitch: int = PITCH,
     turns: int = 512,
+    wrap: int = 0,
+    paced: bool = False,
+    a_boxes: int = 1,
 ) -> Case:
     box = row * rows
-    wrap = (8 if per_sm == 1 or row == 64 else 4) if columns < 0 else 32  # 35 MB at most
+    if not wrap:
+        wrap = (8 if per_sm == 1 or row == 64 else 4) if columns < 0 else 32  # 35 MB at most
     warm = 4 if cold else WARM
     if cold:
         wrap, turns = PITCH // row, PITCH // row - 4
+    defines = (("ROWS", rows), ("ROW", row), ("WRAP", wrap), ("WARM", warm))
+    if paced:
+        defines += (("PACED", 1), ("A_BOXES", a_boxes))
     return Case(
         "pairs",
         {
@@ -166,10 +174,11 @@ def _pair(
             "per_sm": per_sm,
             "pause": pause,
             "ctas": ctas,
+            **({"paced": 1, "a_boxes": a_boxes, "wrap": wrap} if paced else {}),
         },
-        Variant("share.cu", (("ROWS", rows), ("ROW", row), ("WRAP", wrap), ("WARM", warm))),
+        Variant("share.cu", defines),
         "pairs",
-        _pairs_reduce(2 * box * turns, ctas * per_sm),
+        _pairs_reduce((1 + a_boxes) * box * turns, ctas * per_sm),
         grid=ctas * per_sm,
         smem=230_000 // per_sm - 2000,
         args=(depth, columns, turns, pause),
@@ -212,3 +221,28 @@ def _pairs() -> Iterator[Case]:
             yield _pair(columns, depth, cold=True)
         for depth in (2, 3):
             yield _pair(columns, depth, cold=True, per_sm=2)
+
+
+def _paced_pairs() -> Iterator[Case]:
+    """Stages worked on by the clock, one after the other, in boxes of 12 KB."""
+    for a_boxes, depths in ((1, (1, 2, 3, 4, 6)), (2, (1, 2, 3, 4))):
+        for columns in (12, 24, 44):
+            for pace in (0, 500, 800, 1100):
+                for depth in depths:
+                    for cold in (False, True):
+                        if cold and depth > 4:
+                            continue
+                        yield _pair(
+                            columns,
+                            depth,
+                            rows=96,
+                            pause=pace,
+                            cold=cold,
+                            turns=256,
+                            wrap=12,
+                            paced=True,
+                            a_boxes=a_boxes,
+                        )
+    for pace in (0, 500, 800, 1100):  # nothing is shared
+        for depth in (1, 2, 3, 4):
+            yield _pair(-1, depth, rows=96, pause=pace, turns=256, wrap=8, paced=True)

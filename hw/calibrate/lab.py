@@ -17,7 +17,7 @@ from .sources import Variant, compile_variant, source_of
 MB = 1 << 20
 DATA_BYTES = 640 * MB
 FLUSH_BYTES = 256 * MB
-OUT_WORDS = 8192
+OUT_WORDS = 32768
 
 
 class TimedOutError(RuntimeError):

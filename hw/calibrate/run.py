@@ -25,6 +25,7 @@ from .cases_copy import copy_cases
 from .cases_fma import fma_cases
 from .cases_share import share_cases
 from .cases_sync import sync_cases
+from .cases_train import train_cases
 from .sources import compile_variant
 
 CHILD_SECONDS = 240
@@ -37,6 +38,7 @@ def all_cases() -> Iterator[Case]:
     yield from sync_cases()
     yield from code_cases()
     yield from fma_cases()
+    yield from train_cases()
 
 
 def compile_all(folder: Path) -> int:
