@@ -212,6 +212,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "width": (*_SYNC, *_TMA_COPY, *_SGEMM, *_GEMM_PAIR, *_GEMM_REGISTERS),
     "sgemm_cp_async": _SGEMM,
     "wider": _WIDER,
+    "tma_copy": (*_TMA_COPY, *_WIDER[:4]),
     "smoke": (
         _ring("warm", ctas=1, tiles=256),
         _ring(),

@@ -70,7 +70,7 @@ class Launch:
     """CTA starts and ends."""
 
     gpc_run: Count  # consecutive CTAs that go to one GPC before the next GPC gets some
-    start_ramp_cycles: Cycles  # first CTA start to last, one CTA on each SM
+    interval_cycles: Cycles  # between the starts of two CTAs, over the whole GPU
     replacement_cycles: Cycles  # last clock of a CTA to the first clock of its successor
     prologue_cycles: Cycles  # first clock to the first op: parameters, addresses, cold code
     end_cycles: Cycles  # last op to the end of the CTA
@@ -226,6 +226,7 @@ class L2:
     gpc_bytes_per_cycle: BytesPerCycle  # private lines, one GPC
     shared_gpc_bytes_per_cycle: BytesPerCycle  # SMs of a GPC that read the same lines
     shared_sm_bytes_per_cycle: BytesPerCycle  # each SM, all SMs reading the same lines
+    write_bytes_per_cycle: BytesPerCycle  # TMA stores of all SMs
     capacity_bytes: Bytes
     latency_cycles: Cycles  # a plain load
     spread_cycles: Cycles  # 10th to 90th percentile of landings of one box, all SMs loading
@@ -236,7 +237,7 @@ class Dram:
     """DRAM as one server with a loaded latency."""
 
     read_bytes_per_cycle: BytesPerCycle
-    write_bytes_per_cycle: BytesPerCycle
+    write_bytes_per_cycle: BytesPerCycle  # lines that L2 writes back between reads
     latency_cycles: Cycles  # a plain load, idle chip
     round_trip_by_inflight_cycles: CyclesCurve  # bytes in flight for each SM, all SMs loading
 
@@ -247,9 +248,11 @@ class GlobalStore:
 
     issue_cycles: Cycles  # SM-wide interval of warp instructions: 8 bytes a lane, 8 full sectors
     partial_issue_cycles: Cycles  # the same for 4 bytes a lane, 8 half sectors
+    straddle_issue_cycles: Cycles  # the same for 8 rows that lie in two sectors each
     sm_bytes_per_cycle: BytesPerCycle  # one SM, full sectors
     device_bytes_per_cycle: BytesPerCycle  # all SMs, full sectors in 8 rows
     partial_device_bytes_per_cycle: BytesPerCycle  # all SMs, half sectors
+    straddle_device_bytes_per_cycle: BytesPerCycle  # all SMs, 16 bytes in two sectors
     drain_cycles: Cycles  # last issue to performed, one SM
 
 

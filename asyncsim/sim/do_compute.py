@@ -11,7 +11,8 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode, ComputeDef, Work
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
 from asyncsim.sim.numbers import Numbers
-from asyncsim.sim.path import DRAM_WRITE, STORE, Cause
+from asyncsim.sim.path import L2_WRITE, STORE, Cause
+from asyncsim.sim.sectors import sectors_of
 from asyncsim.sim.steps import Bound, Maker, Step
 
 if TYPE_CHECKING:
@@ -39,16 +40,8 @@ def memory(b: Bound, op: ops.MemoryOp) -> Maker:
                 return made
 
             return build
-        case ops.StGlobal(dst=dst):
-            # Pieces of a lane below 8 bytes fill sectors only in part and drain more slowly.
-            lane = b.bytes(dst)
-            step = b.step(st_global, numbers.ticks("cp_async.issue"))
-            step.partial = lane < 8
-            step.amount = lane * b.times
-            step.count = b.warps
-            key = "gst.partial_issue" if step.partial else "gst.issue"
-            step.work = (numbers.ticks(key) * b.warps,)
-            return b.constant(step)
+        case ops.StGlobal():
+            return _store_maker(b, op)
         case ops.LdShared(src=view):
             amount = b.lane_bytes(view)
             step = b.step(local, _shared_cost(numbers, amount * b.lanes, load=True))
@@ -59,6 +52,28 @@ def memory(b: Bound, op: ops.MemoryOp) -> Maker:
             return b.constant(_port(step, amount * b.times))
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _store_maker(b: Bound, op: ops.StGlobal) -> Maker:
+    """amount = bytes; work = (store port, what it is worth in bytes of whole sectors).
+
+    The alignment of a warp's first execution stands for all.
+    """
+    numbers, made = b.model.numbers, list[Step]()
+
+    def build(values: Values) -> Step:
+        if not made:
+            sectors = sectors_of(b, op, values)
+            step = b.step(st_global, numbers.ticks("cp_async.issue") * sectors.accesses)
+            step.amount, step.count = b.bytes(op.dst) * b.times, b.warps
+            step.work = (
+                sectors.issue(numbers) * b.warps,
+                sectors.device_bytes(numbers) * b.warps,
+            )
+            made.append(step)
+        return made[0]
+
+    return build
 
 
 def _port(step: Step, amount: int) -> Step:
@@ -316,16 +331,15 @@ def _stores(args: tuple[Agent, int, Cause, list[Step]]) -> None:
     served, end, _ = sm.store.serve(start, sum(step.work[0] for step in stores), cause)
     link = sm.store.last
     assert link is not None
-    for partial, server in ((False, memory_.store), (True, memory_.partial_store)):
-        amount = sum(step.amount for step in stores if step.partial is partial)
-        if amount:
-            _, finish, _, why = server.serve(start, amount, cause)
-            if finish > end:
-                end, link = finish, why
+    finish, why = memory_.store(
+        start, sum(step.work[1] for step in stores), sum(step.amount for step in stores), cause
+    )
+    if finish > end:
+        end, link = finish, why
     sm.store.hold(end)
     if end > a.t:
         a.enabled(s, end, link)
     if sm.rec is not None:
-        sm.rec.engine(sm, "store", STORE if link[1] != DRAM_WRITE else DRAM_WRITE, served, end)
+        sm.rec.engine(sm, "store", STORE if link[1] != L2_WRITE else L2_WRITE, served, end)
     a.advance()
     a.model.drain()

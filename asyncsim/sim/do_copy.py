@@ -131,7 +131,7 @@ def _store_issued(a: Agent) -> None:
             now, cause = accepted, a.cause()
         start, end, link = sm.tma.serve(now, s.work[0], cause)
         sm.starts.append((start, link))
-        sent, why = model.memory.write(start, s.amount, cause)
+        sent, why = model.memory.write(now, s.amount, cause)
         sm.tma.hold(sent)
         if sm.rec is not None:
             sm.rec.engine(sm, "tma", s.name, start, max(end, sent))

@@ -10,7 +10,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule, statements
-from asyncsim.machine import Curve, Machine
+from asyncsim.machine import TICKS_PER_CYCLE, Curve, Machine
 from asyncsim.sim import do_sync
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.do_compute import PIPES, partition_counts
@@ -55,9 +55,10 @@ class Model:
         self.program = Program(schedule)
         self.classes = warp_classes(schedule, merge=merge)
         self.in_warpgroup = [uses_warpgroup(schedule, c) for c in self.classes]
-        self.memory = Memory(n, placement, clock_mhz)
         again = n.rate("l2.gpc") / n.rate("l2.shared_gpc")
         self.sharing = Sharing(schedule, placement, machine.l2.capacity_bytes, again, warm=warm)
+        self.memory = Memory(n, placement, clock_mhz, keeps=self.sharing.warm)
+        self.launcher = Launcher(n, placement, schedule.ctas)
         kinds = {type(op) for op in schedule.ops()}
         self.handover = self.poll = 0
         self.spread = 0
@@ -150,6 +151,27 @@ def _barrier_indices(schedule: Schedule) -> dict[str, tuple[int, int]]:
         indices[barrier.name] = base, barrier.stages
         base += barrier.stages
     return indices
+
+
+class Launcher:
+    """Starts the CTAs of the whole GPU one after the other, in order."""
+
+    def __init__(self, numbers: Numbers, placement: Placement, ctas: int) -> None:
+        interval = numbers.exact("launch.interval") * TICKS_PER_CYCLE
+        self._first = interval
+        # A simulated CTA stands for those of its share of the SMs.
+        self._interval = interval * placement.active_sms / len(placement.sms)
+        self._free = interval * min(placement.wave_ctas, ctas)
+
+    def first(self, number: int) -> int:
+        """When a CTA of the first wave starts."""
+        return int(self._first * number)
+
+    def next(self, time: int) -> int:
+        """When a CTA that may start from ``time`` on does."""
+        start = max(Fraction(time), self._free)
+        self._free = start + self._interval
+        return int(start)
 
 
 class SmState:
@@ -289,7 +311,7 @@ class Cta:
             self.sm.rec.cta(self, end)
         if model.unplaced:
             number = model.unplaced.popleft()
-            begin = end + model.numbers.ticks("launch.replacement")
+            begin = model.launcher.next(end + model.numbers.ticks("launch.replacement"))
             model.clock.post(begin, self.sm.key, self._replace, (number, begin))
 
     def _replace(self, args: tuple[int, int]) -> None:

@@ -17,8 +17,8 @@ from asyncsim.machine import Curve, ticks
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import (
     DRAM,
-    DRAM_WRITE,
     GPC,
+    L2_WRITE,
     LATENCY_DRAM,
     LATENCY_L2,
     Cause,
@@ -64,8 +64,10 @@ class Latency:
 class Memory:
     """L2 and DRAM of the GPU, scaled to the simulated SMs."""
 
-    def __init__(self, numbers: Numbers, placement: Placement, clock_mhz: Fraction) -> None:
-        self._numbers = numbers
+    def __init__(
+        self, numbers: Numbers, placement: Placement, clock_mhz: Fraction, *, keeps: bool
+    ) -> None:
+        """keeps: L2 has room for all that is written, and has it from the launch before."""
         sms, simulated = placement.sms, len(placement.sms)
         self._share = Fraction(simulated, placement.active_sms)
         self._all_sms = numbers.machine.gpu.sms
@@ -79,9 +81,10 @@ class Memory:
             return Fifo(label, part * numbers.rate(key), numbers.rate(key))
 
         self.dram = part_of(DRAM, "dram.read", dram)
-        self.dram_write = part_of(DRAM_WRITE, "dram.write", self._share)
-        self.store = part_of(DRAM_WRITE, "gst.device", self._share)
-        self.partial_store = part_of(DRAM_WRITE, "gst.partial_device", self._share)
+        self._l2_write = part_of(L2_WRITE, "l2.write", self._share)
+        self._store = part_of(L2_WRITE, "gst.device", self._share)
+        self._keeps = keeps
+        self._worth = (numbers.rate("dram.read") / numbers.rate("dram.write")).as_integer_ratio()
         self._ports: dict[int, Fifo] = {}
         self._deliveries: dict[int, Fifo] = {}  # behind the ports: lines that are merged count here
         whole = simulated == placement.active_sms
@@ -200,16 +203,29 @@ class Memory:
         return self._round_trip.at(total // (den * self._all_sms))
 
     def write(self, time: int, amount: int, cause: Cause) -> tuple[int, Cause]:
-        """When a bulk store's bytes have left the SM for L2 and DRAM."""
-        _, end, _, why = self.dram_write.serve(time, amount, cause)
+        """When L2 has taken the bytes of a bulk store."""
+        self._write_back(time, amount, cause)
+        _, end, _, why = self._l2_write.serve(time, amount, cause)
         return end, why
+
+    def store(self, time: int, worth: int, amount: int, cause: Cause) -> tuple[int, Cause]:
+        """The same of plain stores; worth: their bytes as whole sectors count."""
+        self._write_back(time, amount, cause)
+        _, end, _, why = self._store.serve(time, worth, cause)
+        return end, why
+
+    def _write_back(self, time: int, amount: int, cause: Cause) -> None:
+        """Written lines go on to DRAM, between the reads, and nobody waits for them."""
+        if not self._keeps:
+            num, den = self._worth
+            self.dram.serve(time, amount * num // den, cause)
 
     def utilisation(self, total: int) -> dict[str, float]:
         """Busy share of the shared servers over the run."""
-        stores = (self.dram_write, self.store, self.partial_store)
+        stores = (self._l2_write, self._store)
         return {
             DRAM: self.dram.busy_ticks / total,
             GPC: max(p.busy_ticks for p in (*self._ports.values(), *self._deliveries.values()))
             / total,
-            DRAM_WRITE: sum(s.busy_ticks for s in stores) / total,
+            L2_WRITE: sum(s.busy_ticks for s in stores) / total,
         }

@@ -14,12 +14,12 @@ Cause = tuple[int, str, int, Any]
 LAUNCH, DESCRIPTOR = "launch", "descriptor fetch"
 SYNC = "synchronisation"
 LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL = "L2 latency", "DRAM latency", "wgmma tail"
-TMA, PORT, GPC, DRAM, DRAM_WRITE = (
+TMA, PORT, GPC, DRAM, L2_WRITE = (
     "TMA engine",
     "fill port",
     "GPC port",
     "DRAM",
-    "DRAM write",
+    "L2 write",
 )
 TENSOR, SMEM, LSU, PIPE, STORE = (
     "tensor core",
@@ -28,7 +28,7 @@ TENSOR, SMEM, LSU, PIPE, STORE = (
     "arithmetic pipes",
     "global store port",
 )
-SERVERS = frozenset({TMA, PORT, GPC, DRAM, DRAM_WRITE, TENSOR, SMEM, LSU, PIPE, STORE})
+SERVERS = frozenset({TMA, PORT, GPC, DRAM, L2_WRITE, TENSOR, SMEM, LSU, PIPE, STORE})
 LATENCIES = frozenset({LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL})
 
 BOUND_SHARE, BARRIER_SHARE, SATURATED, LATENCY_SHARE = 0.90, 0.50, 0.98, 0.40

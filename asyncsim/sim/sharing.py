@@ -42,7 +42,9 @@ class Share:
 PRIVATE_MISS = Share(True, (1, 1), (1, 1), (0, 1))
 PRIVATE_HIT = Share(False, (1, 1), (1, 1), (0, 1))
 LINE_BYTES = 128  # rows below it are not merged
-PARTITIONS = 2  # of L2: lines that GPCs of both read are in both (NVIDIA A100 whitepaper)
+# Of L2: lines that GPCs of both read are in both (NVIDIA A100 whitepaper); lines that are written
+# take as much room.
+PARTITIONS = 2
 
 
 class Sharing:
@@ -64,7 +66,8 @@ class Sharing:
         self._waves: list[dict[int, _Wave]] = []
         self._seen: dict[Key, int] = {}  # first box of a load -> bytes fetched before, in all
         self._fetched = 0
-        self._warm = warm and _bytes(schedule, reads=True) <= capacity_bytes
+        touched = _bytes(schedule, reads=True) + PARTITIONS * _bytes(schedule, reads=False)
+        self.warm = warm and touched <= capacity_bytes  # all is in L2 from the launch before
         waves = max(1, -(-schedule.ctas // placement.wave_ctas))
         self._written = _bytes(schedule, reads=False) // waves
 
@@ -74,7 +77,7 @@ class Sharing:
         while len(self._waves) <= number:
             self._waves.append(self._wave(len(self._waves)))
         wave = self._waves[number].get(op_id)
-        return wave.share(cta) if wave else PRIVATE_HIT if self._warm else PRIVATE_MISS
+        return wave.share(cta) if wave else PRIVATE_HIT if self.warm else PRIVATE_MISS
 
     def _wave(self, number: int) -> dict[int, _Wave]:
         size = self._placement.wave_ctas
@@ -100,7 +103,7 @@ class Sharing:
     def _recent(self, key: Key) -> bool:
         """Whether L2 still holds what an earlier wave fetched."""
         at = self._seen.get(key)
-        return self._warm or (at is not None and self._fetched - at <= self._capacity)
+        return self.warm or (at is not None and self._fetched - at <= self._capacity)
 
 
 class _Wave:

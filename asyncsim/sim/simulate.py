@@ -29,7 +29,8 @@ class Deadlock(Exception):
 
 REPEATED_EVENTS = 5_000  # a run of at most so many events is repeated to see what ties decide
 
-First = tuple[SmState, int, list[int]]
+First = tuple[SmState, int, int]
+"""An SM, a slot of it, and the CTA that starts there."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,29 +120,28 @@ def _start(model: Model, placement: Placement, options: Options) -> None:
     keys = 1 + placement.ctas_per_sm * len(model.classes)
     pairs = zip(model.classes, model.in_warpgroup, strict=True)
     groups = {(c.role, c.first // 4) for c, grouped in pairs if grouped}
-    ramp = model.numbers.ticks("launch.start_ramp")
     left = set(placement.queue)
-    first: list[tuple[SmState, int, list[int]]] = []
+    first: list[First] = []
     for i, place_ in enumerate(placement.sms):
         sm = SmState(model, place_.index, i * keys)
         sm.warpgroups = max(1, len(groups) * placement.ctas_per_sm)
         own = [n for n in placement.queue if n % placement.active_sms == sm.index]
         mine = own[: placement.ctas_per_sm]
         left.difference_update(mine)
-        first.append((sm, sm.index * ramp // max(1, placement.active_sms - 1), mine))
+        first += [(sm, slot, number) for slot, number in enumerate(mine)]
         model.sms.append(sm)
     model.unplaced.extend(sorted(left))
     if options.keep_trace:
         model.sms[0].rec = Recorder(model)
-    for sm, start, numbers in options.order(first):
-        model.clock.post(start, sm.key, _first_ctas, (sm, start, numbers))
+    for sm, slot, number in options.order(first):
+        model.clock.post(model.launcher.first(number), sm.key, _first_cta, (sm, slot, number))
 
 
-def _first_ctas(args: tuple[SmState, int, list[int]]) -> None:
-    sm, start, numbers = args
+def _first_cta(args: First) -> None:
+    sm, slot, number = args
+    start = sm.model.launcher.first(number)
     cause: Cause = (start, LAUNCH, 0, None)
-    for slot, number in enumerate(numbers):
-        sm.launch(number, slot, start, cause)
+    sm.launch(number, slot, start, cause)
 
 
 def blocked(model: Model) -> tuple[str, ...]:

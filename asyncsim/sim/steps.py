@@ -42,7 +42,7 @@ class Step:
     states: state registers of the lanes that execute it, written by an arrive or tested by a wait;
     box: (tensor, start) of a global box; work: further ticks, by handler. light: register
     arithmetic before it may be finished after it. polls: a wait that only some lanes execute.
-    partial: stores that fill sectors in part. shared: others of the SM want the same pipes.
+    shared: others of the SM want the same pipes.
     """
 
     __slots__ = (
@@ -55,7 +55,6 @@ class Step:
         "name",
         "op",
         "op_id",
-        "partial",
         "polls",
         "run",
         "shared",
@@ -71,7 +70,7 @@ class Step:
         self.barrier = self.value = self.amount = 0
         self.count = 1
         self.states: tuple[StateKey, ...] = ()
-        self.polls = self.light = self.partial = self.shared = False
+        self.polls = self.light = self.shared = False
         self.box: tuple[str, tuple[int, ...]] | None = None
         self.work: tuple[int, ...] = ()
 

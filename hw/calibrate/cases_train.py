@@ -97,6 +97,7 @@ def _trains() -> Iterator[Case]:
                 for loads, store in ((1, 0), (2, 0), (0, 1), (1, 1)):
                     yield _train(ctas, per_sm, 2, loads, store, cold=cold)
             yield _train(ctas, 12, 4, 1, 1, cold=cold)
+            yield _train(ctas, 12, 4, 1, 1, marks=1, cold=cold)
             yield _train(ctas, 12, 2, 1, 1, marks=1, cold=cold)
             yield _train(ctas, 12, 2, 1, 1, rows=8, cold=cold)
             yield _train(ctas, 12, 2, 1, 0, rows=8, cold=cold)

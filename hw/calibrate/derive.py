@@ -23,13 +23,13 @@ def issue(op: str, low: int = 16, high: int = 48) -> Callable[[Rows], float]:
 # launch
 
 
-def ramp(rows: Rows) -> float:
-    ns = mean(
-        rows.median("cta_starts", "ramp_ns", threads=t, waves=w)
-        for t in (32, 128, 384)
-        for w in (1, 4)
-    )
-    return ns * rows.median("clock_idle", "mhz") / 1000
+def interval_of_ctas(rows: Rows) -> float:
+    """Cycles that one more CTA adds to a train of CTAs that do nothing."""
+    few, many = 4000, 12000
+    kind = {"per_sm": 16, "warps": 4, "loads": 0, "store": 0, "marks": 0}
+    ns = rows.median("cta_train", "total_ns", ctas=many, **kind)
+    ns -= rows.median("cta_train", "total_ns", ctas=few, **kind)
+    return ns * rows.median("clock_idle", "mhz") / 1000 / (many - few)
 
 
 def prologue(rows: Rows) -> float:
@@ -311,6 +311,30 @@ def round_trip(rows: Rows) -> list[list[float]]:
 
 def store_tile(rows: Rows, layout: str, metric: str, ctas: int, tiles: int) -> float:
     return rows.median("gstore", metric, layout=layout, ctas=ctas, tiles=tiles, pitch=16384)
+
+
+def half_rows(rows: Rows, pitch: int, ctas: int, tiles: int) -> float:
+    """Cycles of a warp's store of 4 of 8 bytes in 8 rows, by the pitch of the rows."""
+    where: dict[str, int | str] = {"layout": "fp32_halves", "ctas": ctas, "tiles": tiles}
+    return rows.median("gstore", "issue", pitch=pitch, **where) / 512
+
+
+def straddling(rows: Rows, ctas: int, tiles: int) -> float:
+    """The same where every row lies in two sectors: with a pitch of 4 modulo 32 six of eight do."""
+    aligned = half_rows(rows, 16384, ctas, tiles)
+    return (half_rows(rows, 16388, ctas, tiles) - aligned / 4) / (3 / 4)
+
+
+def dram_write(rows: Rows) -> float:
+    """Bytes a cycle that a long copy writes in the time that it needs beside its loads."""
+    tiles = 130
+    of = {"tiles": tiles, "level": "dram"}
+    copy = rows.median("tile_copy", "tile", kind="copy", **of)
+    return 132 * 16 * KB / (copy - rows.median("tile_copy", "tile", kind="load", **of))
+
+
+def l2_write(rows: Rows) -> float:
+    return 132 * 16 * KB / rows.median("tile_copy", "tile", kind="store", tiles=8, level="l2")
 
 
 def tensor_mhz(part: slice) -> Callable[[Rows], float]:

@@ -43,7 +43,7 @@ def _pipe_rules(name: str, op: str) -> dict[str, Rule]:
 
 
 RULES: dict[str, Rule] = {
-    "launch.start_ramp": Rule("cycles", "cta_starts", d.ramp, lambda r: 64.0),
+    "launch.interval": Rule("cycles", "cta_train", d.interval_of_ctas),
     "launch.replacement": Rule(
         "cycles",
         "cta_starts",
@@ -185,12 +185,14 @@ RULES: dict[str, Rule] = {
     "l2.shared_sm": Rule(
         "bytes_per_cycle", "stream", lambda r: d.stream(r, "sm", data="l2_shared", ctas=132)
     ),
+    "l2.write": Rule("bytes_per_cycle", "tile_copy", d.l2_write),
     "l2.spread": Rule(
         "cycles",
         "first_ring",
         lambda r: 2 * r.half_spread("first_ring", "again", ctas=132, level="l2", prefetch=1),
     ),
     "dram.read": Rule("bytes_per_cycle", "stream", d.dram_device, lambda r: 60.0),
+    "dram.write": Rule("bytes_per_cycle", "tile_copy", d.dram_write, lambda r: 180.0),
     "dram.latency": Rule(
         "cycles",
         "load_latency",
@@ -211,6 +213,10 @@ RULES: dict[str, Rule] = {
         "bytes_per_cycle",
         "gstore",
         lambda r: 132 * TILE / d.store_tile(r, "fp32_pairs", "issue", 132, 4),
+    ),
+    "gst.straddle_issue": Rule("cycles", "gstore", lambda r: d.straddling(r, 1, 8)),
+    "gst.straddle_device": Rule(
+        "bytes_per_cycle", "gstore", lambda r: 132 * 128 / d.straddling(r, 132, 4)
     ),
     "gst.partial_device": Rule(
         "bytes_per_cycle",

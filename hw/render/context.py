@@ -117,22 +117,6 @@ class Context:
             [*products, inner] if inner != "0" else products or ["0"]
         )
 
-    def vector_elements(self, view: GlobalView, *, clip: bool = False) -> int:
-        """Elements that one access may move: contiguous, aligned to itself, at most 16 bytes; for a
-        clipped one all inside the tensor or all outside."""
-        tensor = self.schedule.tensor(view.tensor)
-        if tensor.strides[-1] != 1:
-            return 1
-        n = 16 // tensor.dtype.bytes
-        while n > 1 and (
-            view.shape[-1] % n
-            or known_multiple(view.start[-1]) % n
-            or any(s % n for s in tensor.strides[:-1])
-            or (clip and tensor.shape[-1] % n)
-        ):
-            n //= 2
-        return n
-
     def inside(self, view: GlobalView, offsets: tuple[int, ...]) -> str:
         """C text: whether an element of the view lies in its tensor."""
         terms = []

@@ -12,20 +12,21 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode, Swizzle
 from asyncsim.ir.expr import Arg, Binary, BuiltinRef, Const, Unary, Var
 from asyncsim.ir.op import FragmentRef, MemoryOp, SmemView
+from asyncsim.ir.vectors import vector_elements
 
 
 def render_memory(c: Context, op: MemoryOp) -> None:
     match op:
         case ops.LdGlobal(dst=frag, src=box):
-            for at, registers in _vectors(c, box.shape, frag, c.vector_elements(box)):
+            for at, registers in _vectors(c, box.shape, frag, vector_elements(c.schedule, box)):
                 c.put(f"load_vector({c.element(box, at, load=True)}, {registers});")
         case ops.StGlobal(dst=box, src=frag, clip=True):
-            n = c.vector_elements(box, clip=True)
+            n = vector_elements(c.schedule, box, clip=True)
             for at, registers in _vectors(c, box.shape, frag, n):
                 store = f"store_vector({c.element(box, at)}, {registers});"
                 c.put_guarded(f"if ({c.inside(box, at)}) {store}")
         case ops.StGlobal(dst=box, src=frag):
-            for at, registers in _vectors(c, box.shape, frag, c.vector_elements(box)):
+            for at, registers in _vectors(c, box.shape, frag, vector_elements(c.schedule, box)):
                 c.put_guarded(f"store_vector({c.element(box, at)}, {registers});")
         case ops.LdShared(dst=frag, src=view):
             for at, registers in _vectors(c, view.shape, frag, c.shared_vector_elements(view)):
