@@ -102,6 +102,10 @@ class Memory:
         self._flight: deque[tuple[int, int, int]] = deque()  # DRAM reads: (landing, SM, bytes)
         self._in_flight = 0
         self._own = {s.index: 0 for s in sms}
+        # SMs that share lines ask for them together: each waits as long as all of them, as if it
+        # had its own part of DRAM.
+        own = dram / len(sms) * numbers.rate("dram.read")
+        self._bursts = {s.index: Fifo(DRAM, own) for s in sms}
         self._round_trip = Line(numbers.curve("dram.round_trip_by_inflight"))
 
     def load(
@@ -140,12 +144,17 @@ class Memory:
         label = LATENCY_DRAM if missed else LATENCY_L2
         if missed:
             charged = amount * share.dram[0] // share.dram[1]
-            floor = time + self._loaded(sm.index, time, charged)
-            alone = last[0] + latency.alone.at(amount)
-            if max(floor, alone) > landing:
-                landing, end, link = (
-                    (floor, time, cause) if floor > alone else (alone, last[0], last)
-                )
+            alone = latency.alone.at(amount)
+            waits = [
+                (time + self._loaded(sm.index, time, charged), time, cause),
+                (last[0] + alone, last[0], last),
+            ]
+            if share.dram[1] > 1:
+                _, burst, _, behind = self._bursts[sm.index].serve(time, charged, cause)
+                waits.append((burst + alone, burst, behind))
+            slowest = max(waits, key=lambda wait: wait[0])
+            if slowest[0] > landing:
+                landing, end, link = slowest
             self._flight.append((landing, sm.index, charged))
             self._in_flight += charged
             self._own[sm.index] += charged

@@ -29,6 +29,10 @@ def train_cases() -> Iterator[Case]:
     yield from _copies()
 
 
+def _defines(rows: int, loads: int, store: int, marks: int) -> tuple[tuple[str, int], ...]:
+    return ("ROWS", rows), ("LOADS", loads), ("STORE", store), ("MARKS", marks)
+
+
 def _train_reduce(ctas: int) -> Reduce:
     def reduce(words: Words, context: Context) -> Samples:
         rows = words[: 2 * ctas].reshape(ctas, 2)
@@ -54,7 +58,6 @@ def _train(
     *,
     cold: bool = False,
 ) -> Case:
-    defines = (("ROWS", rows), ("LOADS", loads), ("STORE", store), ("MARKS", marks))
     return Case(
         "cta_train",
         {
@@ -67,7 +70,7 @@ def _train(
             "box": 128 * rows,
             "data": "dram" if cold else "l2",
         },
-        Variant("train.cu", defines),
+        Variant("train.cu", _defines(rows, loads, store, marks)),
         "cta_train",
         _train_reduce(ctas),
         grid=ctas,
@@ -112,7 +115,6 @@ def _parts() -> Iterator[Case]:
         for warps in (2, 8):
             for rows in (32, 64):
                 for level in ("l2", "dram"):
-                    defines = (("ROWS", rows), ("LOADS", 1), ("STORE", 1), ("MARKS", 0))
                     yield Case(
                         "cta_parts",
                         {
@@ -121,7 +123,7 @@ def _parts() -> Iterator[Case]:
                             "all_arrive": all_arrive,
                             "level": level,
                         },
-                        Variant("train.cu", defines),
+                        Variant("train.cu", _defines(rows, 1, 1, 0)),
                         "cta_parts",
                         _parts_reduce,
                         block=32 * warps,
@@ -155,7 +157,7 @@ def _copies() -> Iterator[Case]:
                 yield Case(
                     "tile_copy",
                     {"kind": name, "tiles": tiles, "level": "dram" if cold else "l2"},
-                    Variant("train.cu", (("MODE", mode), ("ROWS", 128), ("LOADS", 1), ("STORE", 1), ("MARKS", 0))),
+                    Variant("train.cu", (("MODE", mode), *_defines(128, 1, 1, 0))),
                     "tile_copy",
                     _copy_reduce(132, tiles),
                     grid=132,

@@ -9,6 +9,7 @@ from importlib.metadata import version
 
 import pytest
 
+from asyncsim.hw.calibrate.lab import OUT_WORDS
 from asyncsim.hw.calibrate.run import all_cases
 from asyncsim.hw.calibrate.sources import ARCHITECTURE, Variant, compile_variant, source_of
 
@@ -18,7 +19,7 @@ CASES = list(all_cases())
 def test_cases_are_distinct_and_small() -> None:
     names = [(case.bench, tuple(case.params.items())) for case in CASES]
     assert len(names) == len(set(names))
-    assert all(case.words <= 8192 and case.smem <= 232448 for case in CASES)
+    assert all(case.words <= OUT_WORDS and case.smem <= 232448 for case in CASES)
 
 
 def test_no_wait_spins_without_a_bound() -> None:
