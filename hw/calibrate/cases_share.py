@@ -159,9 +159,8 @@ def _pair(
     warm = 4 if cold else WARM
     if cold:
         wrap, turns = PITCH // row, PITCH // row - 4
-    defines = (("ROWS", rows), ("ROW", row), ("WRAP", wrap), ("WARM", warm))
-    if paced:
-        defines += (("PACED", 1), ("A_BOXES", a_boxes))
+    shape = ("ROWS", rows), ("ROW", row), ("WRAP", wrap), ("WARM", warm)
+    defines = (*shape, ("PACED", 1), ("A_BOXES", a_boxes)) if paced else shape
     return Case(
         "pairs",
         {

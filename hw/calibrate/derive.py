@@ -328,7 +328,7 @@ def straddling(rows: Rows, ctas: int, tiles: int) -> float:
 def dram_write(rows: Rows) -> float:
     """Bytes a cycle that a long copy writes in the time that it needs beside its loads."""
     tiles = 130
-    of = {"tiles": tiles, "level": "dram"}
+    of: dict[str, int | str] = {"tiles": tiles, "level": "dram"}
     copy = rows.median("tile_copy", "tile", kind="copy", **of)
     return 132 * 16 * KB / (copy - rows.median("tile_copy", "tile", kind="load", **of))
 
