@@ -178,7 +178,7 @@ _TMA_COPY = (
     Configuration(scenario="tma_copy", params={"m": 8192, "n": 8192}),
 )
 
-# More shapes of the same kernels: other trains of copies, rings of narrow stages, odd edges.
+# More shapes of the same kernels: other trains of copies, narrow stages, odd edges.
 _WIDER = (
     Configuration(scenario="tma_copy", params={"m": 1024, "n": 1024}),
     Configuration(scenario="tma_copy", params={"m": 1024, "n": 1024}, l2="warm"),
