@@ -8,6 +8,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.op import FenceSpace, GroupKind, Op, Scope
 from asyncsim.ir.rewrite import inserted
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.tcgen05 import Tcgen05Access, Tcgen05Side
 
 _FAMILIES = (
     (GroupKind.CP_ASYNC, "cp_async"),
@@ -38,6 +39,8 @@ def _made(schedule: Schedule, op: Op) -> Iterator[tuple[str, str, Op, bool]]:
     if isinstance(op, ops.WgmmaMmaAsync):
         wgmma = ops.WgmmaFence(id=id, scope=Scope.WARPGROUP, loc=loc)
         yield "FENCE", "k.wgmma.fence()", wgmma, False
+    if isinstance(op, ops.Tcgen05Op):
+        yield from _tcgen05(op, id, own)
     if not some:
         for after in (False, True):
             if len(schedule.roles()) == 1:  # a block barrier in one role only would hang
@@ -54,6 +57,18 @@ def _made(schedule: Schedule, op: Op) -> Iterator[tuple[str, str, Op, bool]]:
         yield "WAIT", f"k.{family}.wait_group(0)", wait, True
         commit = ops.CommitGroup(id=id, scope=scope, loc=loc, kind=group)
         yield "COMMIT", f"k.{family}.commit_group()", commit, True
+
+
+def _tcgen05(op: ops.Tcgen05Op, id: int, own: Scope) -> Iterator[tuple[str, str, Op, bool]]:
+    """Waits for a load or store, and fences: after a wait for others, before a signal to them."""
+    loc = op.loc
+    if isinstance(op, ops.Tcgen05Ld | ops.Tcgen05St):
+        what = Tcgen05Access.LD if isinstance(op, ops.Tcgen05Ld) else Tcgen05Access.ST
+        wait = ops.Tcgen05Wait(id=id, scope=Scope.WARP, loc=loc, what=what)
+        yield "WAIT", f"k.tcgen05.wait_{what.value}()", wait, True
+    for side, after in ((Tcgen05Side.AFTER, False), (Tcgen05Side.BEFORE, True)):
+        fence = ops.Tcgen05Fence(id=id, scope=own, loc=loc, side=side)
+        yield "FENCE", f"k.tcgen05.fence_{side.value}()", fence, after
 
 
 def _used(schedule: Schedule, group: GroupKind) -> bool:

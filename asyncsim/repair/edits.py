@@ -33,6 +33,9 @@ _SYNC = (
     | ops.FenceMbarrierInit
     | ops.WgmmaFence
     | ops.BarWarpSync
+    | ops.Tcgen05Fence
+    | ops.Tcgen05Wait
+    | ops.Tcgen05Commit
 )
 
 
@@ -72,6 +75,8 @@ _FIRST: dict[Rule, tuple[Kind, ...]] = {
     Rule.PROXY_WAR: (Kind.FENCE,),
     Rule.MISSING_INIT_FENCE: (Kind.FENCE,),
     Rule.MISSING_WGMMA_FENCE: (Kind.FENCE,),
+    Rule.MISSING_TCGEN05_FENCE: (Kind.FENCE,),
+    Rule.FRAGMENT_IN_FLIGHT: (Kind.WAIT,),
 }
 
 
@@ -99,6 +104,8 @@ def _edits(schedule: Schedule, finding: Finding) -> Iterator[Edit]:
         places |= {op.id for op in involved if isinstance(op, ops.CommitGroup)}
     if finding.rule is Rule.MISSING_BLOCK_BARRIER:  # a barrier goes behind the wait
         places |= {op.id for op in involved if isinstance(op, ops.WaitGroup)}
+    if finding.rule is Rule.MISSING_TCGEN05_FENCE:  # a fence before the signal goes behind the wait
+        places |= {op.id for op in involved if isinstance(op, ops.Tcgen05Wait)}
     for op in involved:
         yield from _other_operands(schedule, op)
     yield from _other_counts(schedule, involved)
@@ -127,7 +134,7 @@ def _involved(schedule: Schedule, finding: Finding) -> list[Op]:
     arrays = {ref.name for ref in refs if ref is not None}
     for op in by_id.values():
         shares = isinstance(op, MbarrierOp) and op.mbarrier.name in arrays
-        if shares or isinstance(op, ops.WaitGroup | ops.CommitGroup):
+        if shares or isinstance(op, ops.WaitGroup | ops.CommitGroup | ops.Tcgen05Wait):
             found.setdefault(op.id, op)
     return list(found.values())
 

@@ -121,6 +121,9 @@ _OMITTED = (
     | ops.BarWarpSync
     | ops.BarrierClusterArrive
     | ops.WgmmaFence
+    | ops.Tcgen05Fence
+    | ops.Tcgen05Wait
+    | ops.Tcgen05Commit
 )
 
 

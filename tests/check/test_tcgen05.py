@@ -6,6 +6,7 @@ import pytest
 
 from asyncsim import Rule, check
 from asyncsim.predict.result import Verdict
+from asyncsim.repair import removable, repairs
 from tests.check.tcgen05_schedules import gemm, multicast_ring, pair
 from tests.check.test_clusters import assert_clean, assert_finds, rules
 
@@ -49,6 +50,27 @@ def test_it_is_certified_from_one_execution() -> None:
 )
 def test_twins_of_one_cta(bug: str, rule: Rule, message: str) -> None:
     assert_finds(gemm(bug=bug), rule, message)
+
+
+def test_each_wait_commit_and_fence_is_needed() -> None:
+    s = gemm(tiles=3, steps=2)
+    assert list(removable(s, check(s))) == []
+
+
+@pytest.mark.parametrize(
+    ("bug", "what"),
+    [
+        ("no_after_fence", "add k.tcgen05.fence_after_thread_sync() before it"),
+        ("no_before_fence", "add k.tcgen05.fence_before_thread_sync() after it"),
+        ("no_wait_ld", "add k.tcgen05.wait_ld() after it"),
+    ],
+)
+def test_what_is_missing_is_found_and_proven(bug: str, what: str) -> None:
+    s = gemm(bug=bug, tiles=3, steps=2)
+    result = check(s)
+    (finding,) = result.findings
+    (repair,) = repairs(s, result, finding, wanted=1)
+    assert (repair.edit.what, repair.clean) == (what, True)
 
 
 def test_a_stage_that_is_released_without_a_commit() -> None:
