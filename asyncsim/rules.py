@@ -44,7 +44,7 @@ class Rule(Enum):
     MISSING_PROXY_FENCE = "generic write to async access without fence.proxy.async"
     PROXY_WAR = "generic read, then async overwrite without fence.proxy.async"
     MISSING_INIT_FENCE = "mbarrier init is not fenced for the async proxy or other CTAs"
-    USE_BEFORE_INIT = "a barrier is used before its init is known"
+    USE_BEFORE_INIT = "a barrier is used before its init is known, or registers hold nothing yet"
     REINIT_WITHOUT_INVAL = "mbarrier init on a live barrier"
     PAYLOAD_OVER_LIVE_BARRIER = "data over the bytes of a live barrier"
     SMEM_REUSED_BEFORE_STORE_READ = "the source of a bulk store is overwritten before it was read"

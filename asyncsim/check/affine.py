@@ -42,10 +42,15 @@ class BlockUse:
 
     Not uniform: the block index decides what is executed, is used in a way that is not affine, or
     moves a copy and the read that means it differently.
+    ``private``: ops whose other operands it reaches; ``uneven``: tensors whose boxes in shared
+    memory it does not move alike; ``deciding``: trip counts and conditions that it reaches.
     """
 
     uniform: bool
     moves: Mapping[int, Move]
+    private: frozenset[int]
+    uneven: frozenset[str]
+    deciding: frozenset[Expr]
 
 
 def block_use(schedule: Schedule) -> BlockUse:
@@ -55,34 +60,37 @@ def block_use(schedule: Schedule) -> BlockUse:
     tainted = _tainted(schedule)
     live = tuple(int(n > c) for n, c in zip(schedule.grid, step, strict=True))
 
-    def uses_block(expr: Expr) -> bool:
+    def depends(expr: Expr) -> bool:
         return coefficients(expr, args, tainted, step) != NONE
 
-    uniform = True
-    for s in statements(schedule.body):
-        match s:
-            case For(trip_count=expr) | When(condition=expr):
-                uniform &= not uses_block(expr)
-            case OpBase():
-                uniform &= not any(uses_block(e) for e in _private(s))
-            case _:
-                pass
+    deciding = {
+        expr
+        for s in statements(schedule.body)
+        if isinstance(s, For | When)
+        for expr in ((s.trip_count if isinstance(s, For) else s.condition),)
+        if depends(expr)
+    }
+    private = {o.id for o in schedule.ops() if any(map(depends, _private(o)))}
     moves: dict[int, Move] = {}
-    meanings: dict[str, set[Move]] = {}
+    meanings: dict[str, set[Move | None]] = {}
     for op in schedule.ops():
         for view, brings in global_views(op):
             move = _move(view, args, tainted, live, step)
-            if move is None:
-                uniform = False
-                continue
-            if isinstance(op, ops.CpAsync) and op.src_bytes is not None:
-                uniform &= all(c == NONE for c in move)  # which lanes lie outside may differ
+            if move is None and not brings:
+                private.add(op.id)
+            elif _may_fill(op) and any(c != NONE for c in move or ()):
+                private.add(op.id)  # which lanes lie outside may differ
             if brings:
                 meanings.setdefault(view.tensor, set()).add(move)
-            if not isinstance(op, ops.Compute):
+            if move is not None and not isinstance(op, ops.Compute):
                 moves.setdefault(op.id, move)
-    uniform &= all(len(found) == 1 for found in meanings.values())
-    return BlockUse(uniform or schedule.ctas == schedule.cluster_ctas, moves)
+    uneven = {t for t, found in meanings.items() if len(found) > 1 or None in found}
+    uniform = schedule.ctas == schedule.cluster_ctas or not (deciding or private or uneven)
+    return BlockUse(uniform, moves, frozenset(private), frozenset(uneven), frozenset(deciding))
+
+
+def _may_fill(op: OpBase) -> bool:
+    return isinstance(op, ops.CpAsync) and op.src_bytes is not None
 
 
 def global_views(op: OpBase) -> list[tuple[GlobalView, bool]]:

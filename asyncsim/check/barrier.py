@@ -9,6 +9,7 @@ init the barrier is a new one: its field starts above all that could be known of
 from __future__ import annotations
 
 from collections import deque
+from typing import NamedTuple
 
 from asyncsim.check.balance import Counted
 from asyncsim.check.model import Agent, Chain, Step
@@ -16,6 +17,14 @@ from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync import MbarrierState
 
 HISTORY = 32  # completed generations whose counted ops are kept, for plus edges
+
+
+class LastArrival(NamedTuple):
+    """A warp's last arrival: in which generation, and how much it counts."""
+
+    generation: int
+    step: Step
+    weight: int
 
 
 class Barrier:
@@ -79,5 +88,5 @@ class Barrier:
         self.completed_by.clear()
         self.observed = -1  # the latest generation that a wait has observed
         self.last_landing: tuple[int, Step] | None = None
-        self.last_arrivals: dict[int, int] = {}  # warp: the generation of its last arrival
+        self.last_arrivals: dict[int, LastArrival] = {}  # by warp
         self.expected = self.landed = 0

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 
 from asyncsim.check.balance import Counted, Kind, premature
-from asyncsim.check.barrier import Barrier
+from asyncsim.check.barrier import Barrier, LastArrival
 from asyncsim.check.clock import ClockLayout, Section
-from asyncsim.check.counting import Arrival, Counting, Wait, wait_key
-from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, Step
+from asyncsim.check.counting import Arrival, Counting, Wait
+from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, PhaseWait, Step
 from asyncsim.ir.op import MbarrierArrive, MbarrierArriveExpectTx, MbarrierWaitOp, MemScope
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
@@ -32,7 +33,9 @@ class Barriers:
         chain_phases: bool,
         counting: Counting | None = None,
         everything: Callable[[], int],
+        late: Callable[[Breach], None],
     ) -> None:
+        self._late = late
         self._counting, self._everything = counting, everything
         self._layout, self._breach, self._fault, self._wake = layout, breach, fault, wake
         self._chain_phases = chain_phases
@@ -128,7 +131,7 @@ class Barriers:
         if tx:
             self._announce(b, step, tx)
         generation = b.state.generation
-        b.last_arrivals[step.warp.index] = generation
+        b.last_arrivals[step.warp.index] = LastArrival(generation, step, count)
         epoch = (step.pos + 1) << chain.shift_control
         near, far = self._released(b, chain, step, clock)
         b.far = self._layout.join(b.far, far)
@@ -184,7 +187,7 @@ class Barriers:
         need = b.state.generation + 1
         if b.state.initialised:
             self._require(b, self._infer(b, clock, need), need, step, Condition.A)
-        b.last_arrivals[step.warp.index] = b.state.generation
+        b.last_arrivals[step.warp.index] = LastArrival(b.state.generation, step, 1)
         self._count(b, Counted(Kind.ARRIVAL, clock, epoch, 0, step), released, epoch)
         if b.state.arrive():
             self._completed(b, step)
@@ -200,7 +203,7 @@ class Barriers:
         for chain in chains:
             seen = self.level(b, chain.clock) >= observed + 2
             waits = chain.phase_waits.setdefault(b.key, deque(maxlen=16))
-            waits.append((step, seen))
+            waits.append(PhaseWait(step, observed, seen))
         if self._counted(b):
             self._count_wait(b, chains, step, observed)
             return True
@@ -244,7 +247,7 @@ class Barriers:
     # -- by counting ---------------------------------------------------------------------------
 
     def _counted(self, b: Barrier) -> bool:
-        return self._counting is not None and b.key in self._counting.keys
+        return self._counting is not None and b.key in self._counting.counts
 
     def _count_arrival(self, b: Barrier, chain: Chain, step: Step, count: int, clock: int) -> None:
         assert self._counting is not None
@@ -258,14 +261,14 @@ class Barriers:
 
     def _count_wait(self, b: Barrier, chains: tuple[Chain, ...], step: Step, observed: int) -> None:
         assert self._counting is not None
-        must = self._counting.must
         waits = self._counting.log.waits.setdefault(b.key, [])
         for chain in chains:
             start = chain.now(step.pos)
             self._require(b, start, 1, step, Condition.F)
             known = self.level(b, start)
-            waits.append(Wait(chain, step, start, observed, known))
-            learned = self._everything() if must is None else must.get(wait_key(chain, step), 0)
+            wait = Wait(chain, step, start, observed, known)
+            waits.append(wait)
+            learned = self._counting.learned(self._layout, b.key, wait, self._everything)
             if observed >= 0:
                 learned = self._layout.join(learned, self._known(b, observed + 2))
                 chain.clock = self._layout.join(start, learned)
@@ -302,6 +305,9 @@ class Barriers:
         clock = chain.now(step.pos)
         if self.level(b, clock) >= need:
             return
+        if not arrival and need >= 2:
+            other = next((last.step for last in b.last_arrivals.values()), None)
+            self._late(self._make(b, Condition.E, need - 2, step, other))
         inferred = self._infer(b, clock, need)
         self._require(b, inferred, need, step, Condition.A)
         if self.level(b, inferred) >= need:
@@ -343,6 +349,11 @@ class Barriers:
             return
         if known == 0:
             self._breach(self._make(b, Condition.F, b.state.generation, step, b.init))
+            return
+        twins = _same_op_elsewhere(b, step) if condition is Condition.A else []
+        if twins and sum(twin.weight for twin in twins) >= b.state.count:
+            made = self._make(b, condition, b.state.generation - 1, step, twins[0].step)
+            self._breach(replace(made, surplus=True))
             return
         last = b.waits[-1][1] if b.waits else None
         if condition is Condition.D:  # the phase before the one that the wait observed
@@ -388,3 +399,15 @@ class Barriers:
             step=step,
             other=other,
         )
+
+
+def _same_op_elsewhere(b: Barrier, step: Step) -> list[LastArrival]:
+    """Arrivals of the last completed phase by the same op in the same step of other warps."""
+    return [
+        last
+        for last in b.last_arrivals.values()
+        if last.generation == b.state.generation - 1
+        and last.step.warp is not step.warp
+        and last.step.dyn.op is step.dyn.op
+        and last.step.event[1] == step.event[1]
+    ]

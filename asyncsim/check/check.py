@@ -37,7 +37,7 @@ def check(schedule: Schedule, *, max_states: int = 1_000_000) -> CheckResult:
 def _check(schedule: Schedule, max_states: int) -> CheckResult:
     program = Program(schedule)
     use = block_use(schedule)
-    kinds = Survey([(0, 0, 0)]) if use.uniform else survey(program)
+    kinds = Survey([(0, 0, 0)]) if use.uniform else survey(schedule, use)
     bounds = Bounds(schedule, use.moves if use.uniform else {})
     notes: list[str] = []
     found: list[Finding] = [finding_of_fault(f) for f in kinds.faults.values()]
@@ -96,7 +96,7 @@ def _overlaps(
             else False
         )
         if delta is False and schedule.ctas * max(1, cta.ops) <= MAX_COMPARED:
-            every = every or survey(Program(schedule))
+            every = every or survey(schedule, use)
             faults = [
                 f
                 for f in every.faults.values()

@@ -133,7 +133,8 @@ def _in_flight(clash: Clash, flight: Flight, reader: Touch) -> Named:
                 flight.commit or x.step,
             )
         return _plain(clash, reader)
-    if (flight.retired is not None or _source_read(clash, flight)) and not own:
+    wait = flight.retired or (None if x.access.write else flight.source_read)
+    if wait is not None and not own and not (clash.released and _comes_later(wait, y.step)):
         return named(
             Rule.MISSING_BLOCK_BARRIER,
             f"{user} touches {clash.name} of {what} by another thread, whose wait covers its own "
@@ -142,7 +143,7 @@ def _in_flight(clash: Clash, flight: Flight, reader: Touch) -> Named:
             "add k.bar.sync() after the group wait",
             y.step,
         )
-    if not own and flight.retired is None and _waits(y, kind):
+    if flight.retired is None and (clash.idle is not None or (not own and _waits(y, kind))):
         return named(
             Rule.WAIT_BY_NON_ISSUER,
             f"{what} is waited for by a thread that did not issue it, then {user} touches "
@@ -162,8 +163,12 @@ def _in_flight(clash: Clash, flight: Flight, reader: Touch) -> Named:
     return _plain(clash, reader)
 
 
-def _source_read(clash: Clash, flight: Flight) -> bool:
-    return flight.source_read is not None and not clash.earlier.access.write
+def _comes_later(wait: Step, access: Step) -> bool:
+    """Whether the wait follows the access in the text that both warps run: a barrier after it
+    orders nothing."""
+    same = wait.warp.place.role == access.warp.place.role
+    text = [(step.event[1], step.dyn.op.id) for step in (wait, access)]
+    return same and text[0] > text[1]
 
 
 def _waits(y: Touch, kind: GroupKind) -> bool:
@@ -173,6 +178,9 @@ def _waits(y: Touch, kind: GroupKind) -> bool:
 def _plain(clash: Clash, reader: Touch) -> Named:
     x, y = clash.earlier, clash.later
     first, second = op_text(x.step.dyn), op_text(y.step.dyn)
+    if clash.acquire is not None:
+        what = f"overwrites {clash.name} without being ordered after {first}"
+        return _vacuous(clash.acquire, f"{second} {what}", reader)
     if x.access.write and y.access.write:
         return Named(
             rule=Rule.WRITE_WRITE_RACE,
@@ -202,12 +210,12 @@ def _plain(clash: Clash, reader: Touch) -> Named:
         elif writer.flight is None and writer.access.proxy is Proxy.GENERIC:
             missing = "a block barrier between the store and the read"
             repair = "add k.bar.sync() after the store"
-        if clash.vacuous is not None:
-            return _vacuous(clash, clash.vacuous, reader, writer)
         message = (
             f"{op_text(reader.step.dyn)} reads {clash.name} without being ordered after "
             f"{op_text(writer.step.dyn)}"
         )
+        if clash.vacuous is not None:
+            return _vacuous(clash.vacuous, message, reader)
     else:
         rule = Rule.WRITE_BEFORE_RELEASE
         missing = "an edge from the read to the overwrite"
@@ -227,16 +235,12 @@ def _plain(clash: Clash, reader: Touch) -> Named:
     )
 
 
-def _vacuous(clash: Clash, wait: Step, reader: Touch, writer: Touch) -> Named:
+def _vacuous(wait: Step, then: str, reader: Touch) -> Named:
     return Named(
         rule=Rule.VACUOUS_WAIT,
         severity=Severity.ERROR,
-        message=(
-            f"{op_text(wait.dyn)} passes on a phase that was waited for before, so that "
-            f"{op_text(reader.step.dyn)} reads {clash.name} without being ordered after "
-            f"{op_text(writer.step.dyn)}"
-        ),
-        missing="a wait on the phase that the copy completes",
+        message=f"{op_text(wait.dyn)} passes on a phase that was waited for before, so that {then}",
+        missing="a wait on the phase that comes next",
         repair="carry the phase over: flip it on every wrap, and do not reset it per tile",
         culprit=wait,
         reader=reader.step,

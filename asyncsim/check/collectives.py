@@ -6,6 +6,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from asyncsim.check.clock import ClockLayout
+from asyncsim.check.contents import use_registers
 from asyncsim.check.model import Agent, Chain, Flight, Step, Touch, Who
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind
@@ -51,6 +52,9 @@ class WgmmaSteps:
         for access in step.dyn.accesses:
             if isinstance(access.region, RegisterRegion):
                 self._x.tensor.mma(group, step, op, access.region)
+                reads = [access.region] if step.dyn.value else []
+                chains = agent.warp.chains(Who.BOTH)
+                use_registers(chains, step, reads, [access.region], self._x.fault)
                 continue
             touch = Touch(step, Who.BOTH, access, self._x.next_seq())
             touch.flight = flight

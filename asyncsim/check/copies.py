@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from asyncsim.check.affine import only_reduced
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout, Section
+from asyncsim.check.contents import use_registers
 from asyncsim.check.describe import op_text
 from asyncsim.check.grid import may_lie_outside
 from asyncsim.check.lanes import lanes_collide
@@ -104,12 +105,16 @@ class Copies:
         return touches
 
     def plain(self, agent: Agent, step: Step) -> bool:
-        parts = [(c, epoch_after(self._x.layout, c, step), None) for c in chains_of(agent, step)]
+        chains = chains_of(agent, step)
+        parts = [(c, epoch_after(self._x.layout, c, step), None) for c in chains]
+        registers: tuple[list[RegisterRegion], list[RegisterRegion]] = [], []
         for access in step.dyn.accesses:
             if isinstance(access.region, RegisterRegion):
+                registers[access.write].append(access.region)
                 self._x.touch_registers(step, access.region)
             else:
                 self.touch(step, access, parts)
+        use_registers(chains, step, *registers, self._x.fault)
         return True
 
     def grouped_copy(self, agent: Agent, step: Step, *, kind: GroupKind) -> bool:
@@ -119,6 +124,7 @@ class Copies:
         for access in step.dyn.accesses:
             self.touch(step, access, parts)
         for chain, _, flight in parts:
+            chain.issued.add(kind)
             self._queue(chain, kind).issue(flight)
         return True
 
@@ -170,6 +176,7 @@ class Copies:
         assert isinstance(registers.region, RegisterRegion)
         self._one_copy(agent, step)
         self._x.touch_registers(step, registers.region)
+        use_registers(chains_of(agent, step), step, [registers.region], [], self._x.fault)
         for chain in chains_of(agent, step):
             clock = chain.now(step.pos)
             self._x.reach(chain, step, b)
@@ -260,8 +267,9 @@ class Copies:
                 for flight in group:
                     assert isinstance(flight, Flight)
                     self._retire(chain, flight, step, source_only=op.read)
-            waits = chain.waits.setdefault(op.kind, deque(maxlen=16))
-            waits.append(step)
+            chain.waits.setdefault(op.kind, deque(maxlen=16)).append(step)
+            if op.kind not in chain.issued:
+                chain.idle_waits[op.kind] = step
         return True
 
     def _retire(self, chain: Chain, flight: Flight, step: Step, *, source_only: bool) -> None:

@@ -4,12 +4,14 @@ There generation = floor(arrivals / count), whoever arrived, so that which arriv
 phase need not be unique. What precedes the end of a wait in *every* execution follows from
 counting: a fact precedes it if fewer than (g + 1) N of the arrivals that may come before lack it.
 The facts are clock fields, so the must order of a wait is a clock, field by field an order
-statistic. The greatest fixpoint is found by executing the reference again with the last clocks.
+statistic. The greatest fixpoint is found by executing the reference again: each wait takes what
+the arrivals so far, and those still to come with their clocks of the execution before, justify.
+Any order of such steps down from "everything before" ends in the greatest fixpoint.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     from asyncsim.check.barrier import Barrier
 
-MAX_ROUNDS = 200
+MAX_ROUNDS = 30
 
 WaitKey = tuple[int, int, int]
 """Warp, observers and position of a wait."""
@@ -64,12 +66,28 @@ class CountingLog:
 
 @dataclass(slots=True)
 class Counting:
-    """The barriers to count on, the clocks of their waits (None: everything before in the
-    reference), and the log of the execution."""
+    """The barriers to count on and their counts, the log of the execution before, if there was
+    one, that of this one, and what its waits acquired."""
 
-    keys: frozenset[BarrierKey]
-    must: Must | None = None
+    counts: Mapping[BarrierKey, int]
+    before: CountingLog | None = None
     log: CountingLog = field(default_factory=CountingLog)
+    must: Must = field(default_factory=dict)
+
+    def learned(
+        self, layout: ClockLayout, key: BarrierKey, wait: Wait, everything: Callable[[], int]
+    ) -> int:
+        """What a wait that is about to pass acquires; ``everything``: all before it."""
+        if self.before is None:
+            clock = everything() if wait.observed >= 0 else 0
+        else:
+            so_far = self.log.arrivals.get(key, [])
+            arrivals = [*so_far, *self.before.arrivals.get(key, [])[len(so_far) :]]
+            clock = _justified(
+                layout, _table(layout, arrivals), wait, _rounds(arrivals, self.counts[key])
+            )
+        self.must[wait_key(wait.chain, wait.step)] = clock
+        return clock
 
 
 def wait_key(chain: Chain, step: Step) -> WaitKey:
@@ -78,26 +96,33 @@ def wait_key(chain: Chain, step: Step) -> WaitKey:
 
 def next_must(layout: ClockLayout, log: CountingLog, counts: Mapping[BarrierKey, int]) -> Must:
     """The clock of each wait that the arrivals of an execution justify."""
-    import numpy as np
-
     must: Must = {}
     for key, waits in log.waits.items():
         arrivals = log.arrivals.get(key, [])
-        n = counts[key] // (arrivals[0].weight if arrivals else 1)
+        n = _rounds(arrivals, counts[key])
         table = _table(layout, arrivals)
         for wait in waits:
-            before = table[_may_precede(layout, table, wait)]
-            lacking = (wait.observed + 1) * n - 1  # so many may lack a fact
-            have = len(before) - lacking  # at least so many arrivals have it
-            if wait.observed < 0 or have < 1:
-                must[wait_key(wait.chain, wait.step)] = 0
-                continue
-            # the have-th largest value of each field
-            values = np.partition(before, len(before) - have, axis=0)[len(before) - have]
-            must[wait_key(wait.chain, wait.step)] = int.from_bytes(
-                values.astype("<u4").tobytes(), "little"
-            )
+            must[wait_key(wait.chain, wait.step)] = _justified(layout, table, wait, n)
     return must
+
+
+def _rounds(arrivals: list[Arrival], count: int) -> int:
+    """Arrivals that a phase takes."""
+    return count // (arrivals[0].weight if arrivals else 1)
+
+
+def _justified(layout: ClockLayout, table: NDArray[np.uint32], wait: Wait, n: int) -> int:
+    """What fewer than (g + 1) n of the arrivals that may precede the wait's end lack."""
+    import numpy as np
+
+    before = table[_may_precede(layout, table, wait)]
+    lacking = (wait.observed + 1) * n - 1  # so many may lack a fact
+    have = len(before) - lacking  # at least so many arrivals have it
+    if wait.observed < 0 or have < 1:
+        return 0
+    # the have-th largest value of each field
+    values = np.partition(before, len(before) - have, axis=0)[len(before) - have]
+    return int.from_bytes(values.astype("<u4").tobytes(), "little")
 
 
 def counts_hold(
@@ -106,7 +131,7 @@ def counts_hold(
     """Conditions C' and D' of every wait; the first wait for which one fails."""
     for key, waits in log.waits.items():
         arrivals = log.arrivals.get(key, [])
-        n = counts[key] // (arrivals[0].weight if arrivals else 1)
+        n = _rounds(arrivals, counts[key])
         table = _table(layout, arrivals)
         for wait in waits:
             g = wait.observed

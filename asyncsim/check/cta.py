@@ -9,7 +9,7 @@ from itertools import islice
 from asyncsim.check.counting import (
     MAX_ROUNDS,
     Counting,
-    Must,
+    CountingLog,
     countable,
     counts_hold,
     next_must,
@@ -185,18 +185,17 @@ def _count(cta: _Cta, reference: Execution) -> bool:
     if not keys or reference.report.end is not End.FINISHED or _requests_registers(cta.schedule):
         return False
     counts = {k: barriers[k].state.count for k in keys}
-    must: Must | None = None
+    log: CountingLog | None = None
     rounds = COUNTING_OPS // max(1, reference.report.steps)
     for _ in range(min(MAX_ROUNDS, rounds)):
-        counting = Counting(keys, must)
+        counting = Counting(counts, log)
         execution, found = cta.execute(Eager(), chain_phases=False, counting=counting)
         if not countable(barriers, counting.log):
             return False
-        after = next_must(execution.layout, counting.log, counts)
-        if after == must:
+        log = counting.log
+        if next_must(execution.layout, log, counts) == counting.must:
             proven = not _errors(found) and not execution.report.breaches
-            return proven and counts_hold(execution.layout, counting.log, counts) is None
-        must = after
+            return proven and counts_hold(execution.layout, log, counts) is None
     return False
 
 

@@ -1,8 +1,9 @@
 """Clusters (of one CTA, mostly) that differ by more than a move: enumerated, grouped by what they
 execute.
 
-Two are alike if their streams are equal after renaming what shared data means, in order of
-appearance: then every order, race and meaning is the same, and one of them is checked.
+Two are alike if what their place in the launch reaches (slices.py) is equal after renaming what
+shared data means, in order of appearance: then every order, race and meaning is the same, and one
+of them is checked.
 """
 
 from __future__ import annotations
@@ -11,18 +12,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import product
 
-from asyncsim.check.affine import only_reduced
+from asyncsim.check.affine import BlockUse, only_reduced
 from asyncsim.check.global_memory import Row, rows
 from asyncsim.check.grid import Bounds, may_lie_outside
 from asyncsim.check.model import Fault, Step, Warp, Who
+from asyncsim.check.slices import SliceBinder, telling_slice
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import GlobalBox
 from asyncsim.rules import Rule
-from asyncsim.stream.dyn import FILL, Access
+from asyncsim.stream.dyn import FILL, Access, Dyn
 from asyncsim.stream.program import Program, StreamLimit, run_checked
+from asyncsim.stream.resolve import Resolver
+from asyncsim.stream.tables import SharedTables
 
 Block = tuple[int, int, int]
 
@@ -38,18 +42,19 @@ class Survey:
     complete: bool = True
 
 
-def survey(program: Program) -> Survey:
+def survey(schedule: Schedule, use: BlockUse) -> Survey:
     """Enumerate the CTAs of a launch."""
     found = Survey()
-    bounds = Bounds(program.schedule, {})
-    stores = (o for o in program.schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore))
-    written = {o.dst.tensor for o in stores} - only_reduced(program.schedule)
+    bounds = Bounds(schedule, {})
+    stores = (o for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore))
+    written = {o.dst.tensor for o in stores} - only_reduced(schedule)
+    program, tables = Program(telling_slice(schedule, use)), SharedTables()
     owners: dict[Row, int] = {}  # written so far
     users: dict[Row, int] = {}  # touched so far
-    kinds: dict[int, Block] = {}
+    kinds: dict[object, Block] = {}
     events = 0
-    for block in _blocks(program.schedule):
-        cta = _Cluster(program, block, bounds, written, found)
+    for block in _blocks(schedule):
+        cta = _Cluster(program, tables, block, bounds, written, found)
         events += cta.events
         if events > EVENT_LIMIT:
             found.complete = False
@@ -57,7 +62,7 @@ def survey(program: Program) -> Survey:
         for row, bits in cta.touched.items():
             if owners.get(row, 0) & bits or users.get(row, 0) & cta.writes.get(row, 0):
                 step = cta.users[row[0]]
-                what = "CTA" if program.schedule.cluster_ctas == 1 else "the cluster of CTA"
+                what = "CTA" if schedule.cluster_ctas == 1 else "the cluster of CTA"
                 message = (
                     f"{what} {block} and another one touch elements of {row[0]}, and one writes"
                 )
@@ -82,7 +87,13 @@ class _Cluster:
     """The streams of a cluster: their signature, writes, and accesses out of bounds."""
 
     def __init__(
-        self, program: Program, block: Block, bounds: Bounds, written: set[str], found: Survey
+        self,
+        program: Program,
+        tables: SharedTables,
+        block: Block,
+        bounds: Bounds,
+        written: set[str],
+        found: Survey,
     ) -> None:
         self.events = 0
         self.writes: dict[Row, int] = {}
@@ -95,15 +106,20 @@ class _Cluster:
         parts: list[object] = []
         ctas = program.schedule.cluster_of(block)
         for index, (cta, w) in enumerate(product(ctas, range(program.schedule.warps))):
-            stream = run_checked(program.stream(cta, w), EVENT_LIMIT + 1)
-            warp = Warp(index, program.place(cta, w), iter(()))
+            place = program.place(cta, w)
+            binder = SliceBinder(Resolver(program.schedule, w, tables, place.rank))
+            stream = run_checked(program.bound(binder, cta, w), EVENT_LIMIT + 1)
+            warp = Warp(index, place, iter(()))
             try:
                 for pos, event in enumerate(stream):
                     self.events += 1
                     if self.events > EVENT_LIMIT:
                         break
-                    step = Step(warp, Who.BOTH, pos, event)
-                    dyn = event[0]
+                    dyn, indices = event
+                    if not isinstance(dyn, Dyn):
+                        parts.append(dyn)
+                        continue
+                    step = Step(warp, Who.BOTH, pos, (dyn, indices))
                     parts.append((dyn.op.id, dyn.barrier, dyn.value, dyn.ints))
                     for access in dyn.accesses:
                         self._access(access, step, bounds, found, parts)
@@ -111,7 +127,7 @@ class _Cluster:
                 self.events = EVENT_LIMIT + 1
             except ScheduleError as error:
                 parts.append(str(error))  # found again when this CTA is checked
-        self.signature = hash(tuple(parts))
+        self.signature = tuple(parts)
 
     def _access(
         self, access: Access, step: Step, bounds: Bounds, found: Survey, parts: list[object]

@@ -133,14 +133,18 @@ def _needs(
         return [
             u
             for u in blocked
-            if futures[id(u)].get(dyn.barrier) == "arrival"
-            and b.last_arrivals.get(u.warp.index) != b.state.generation
+            if futures[id(u)].get(dyn.barrier) == "arrival" and not _arrived(b, u)
         ]
     return [u for u in blocked if futures[id(u)].get(dyn.barrier) == "copy"]
 
 
 def _lacks_columns(execution: Execution, agent: Agent) -> bool:
     return agent in execution.tcgen05.allocations.blocked
+
+
+def _arrived(b: Barrier, agent: Agent) -> bool:
+    last = b.last_arrivals.get(agent.warp.index)
+    return last is not None and last.generation == b.state.generation
 
 
 def _barrier(execution: Execution, agent: Agent) -> Barrier | None:

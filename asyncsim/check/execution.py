@@ -13,6 +13,7 @@ from typing import get_args
 
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.barriers import Barriers
+from asyncsim.check.clashes import Clashes
 from asyncsim.check.clock import FIELD_BITS, ClockLayout, Section
 from asyncsim.check.cluster import ClusterBarrier, Peers
 from asyncsim.check.copies import Landing, epoch_before
@@ -104,8 +105,9 @@ class Execution:
             self._warp(i, p, e) for i, (p, e) in enumerate(zip(places, events, strict=True))
         ]
         lanes = LaneOverlap()
-        self.shared = SharedMemory(self.layout, lanes, self.clash, self._stale)
-        self.globals = GlobalMemory(self.layout, lanes, self.clash)
+        clashes = Clashes(self.layout, self.warps, self.clash)
+        self.shared = SharedMemory(self.layout, lanes, clashes, self._stale)
+        self.globals = GlobalMemory(self.layout, lanes, clashes)
         self.barriers = Barriers(
             self.layout,
             self.breach,
@@ -114,6 +116,7 @@ class Execution:
             chain_phases=chain_phases,
             counting=counting,
             everything=self._everything,
+            late=self.late,
         )
         self.named = NamedBarriers(self.layout, self.breach, self.wake)
         self.registers = Registers(schedule, self.layout, self.fault, self.wake)
@@ -348,6 +351,9 @@ class Execution:
     def breach(self, breach: Breach) -> None:
         key = (breach.condition, breach.array, breach.step.dyn.op.id)
         self.report.breaches.setdefault(key, breach)
+
+    def late(self, breach: Breach) -> None:
+        self.report.late.setdefault(breach.array, breach)
 
     def clash(self, clash: Clash) -> None:
         x, y = clash.earlier, clash.later

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from asyncsim.check.classify import Named, name_clash
@@ -46,7 +46,8 @@ class Candidate:
     """A finding before consequences are dropped.
 
     ``name``: the tile, tensor, fragment or barrier array; ``culprit``: the line to change;
-    ``barrier``: the mbarrier array of the copy, if any.
+    ``barrier``: the mbarrier array of the copy, if any. ``waited``: the mbarrier arrays that the
+    two warps of a race, or the blocked ones of a hang, have waited on. ``registers``: of them only.
     """
 
     finding: Finding
@@ -54,6 +55,8 @@ class Candidate:
     culprit: SourceLoc | None = None
     proxy: bool = False
     barrier: str = ""
+    waited: frozenset[str] = frozenset()
+    registers: bool = False
 
 
 def findings_of(
@@ -61,12 +64,14 @@ def findings_of(
 ) -> list[Finding]:
     """The findings that an execution shows, hang included, without consequences of others.
 
-    A hang is named by a condition that fails here, or else on the reference (``suspects``).
+    A hang is named by a condition that fails here, or else on the reference (``suspects``), and so
+    is a race that follows from arrivals or bytes that count in the wrong phase.
     """
+    breaches = [*report.breaches.values(), *suspects]
     found = [_from_clash(c) for c in report.clashes.values()]
+    found = [_by_breach(c, breaches, report.late) for c in found]
     found += [_from_fault(f) for f in report.faults.values()]
     if report.end is End.HANG:
-        breaches = [*report.breaches.values(), *suspects]
         found.append(_from_hang(name_hang(explain_hang(execution), breaches), execution.recent))
     return [c.finding for c in _merged(_roots(found))]
 
@@ -98,7 +103,39 @@ def _from_clash(clash: Clash) -> Candidate:
     proxy = clash.reason is Reason.PROXY
     copy = x if x.access.write else y
     barrier = copy.step.dyn.barrier.name if copy.step.dyn.barrier else ""
-    return Candidate(finding, clash.name, loc_of(named.culprit), proxy, barrier)
+    chains = [c for t in (x, y) for c in t.step.warp.chains(t.who)]
+    waited = frozenset(key.name for c in chains for key in c.phase_waits)
+    return Candidate(finding, clash.name, loc_of(named.culprit), proxy, barrier, waited)
+
+
+def _by_breach(c: Candidate, breaches: Sequence[Breach], late: Mapping[str, Breach]) -> Candidate:
+    """A race under the name of the phase that completes too early, where that explains it."""
+    rule = c.finding.rule
+    if rule not in RACE_RULES:
+        return c
+    for breach in breaches:
+        early = breach.condition is Condition.E and breach.array == c.barrier
+        if (early and rule is Rule.READ_BEFORE_ARRIVAL) or (
+            breach.surplus and breach.array in c.waited
+        ):
+            break
+    else:
+        if rule is not Rule.READ_BEFORE_ARRIVAL or c.barrier not in late:
+            return c
+        breach = late[c.barrier]
+    rule = Rule.EARLY_COMPLETION
+    missing, repair = fault_advice(Rule.ARRIVAL_OVERFLOW if breach.surplus else rule)
+    steps = [s for s in (breach.other, breach.step) if s is not None]
+    finding = replace(
+        c.finding,
+        rule=rule,
+        message=f"{breach_text(breach)}. Then {c.finding.message}",
+        where=(*map(step_place, steps), *c.finding.where),
+        missing=missing,
+        repair=repair,
+        condition=breach.condition.name,
+    )
+    return replace(c, finding=finding, culprit=loc_of(breach.step))
 
 
 def _from_fault(fault: Fault) -> Candidate:
@@ -117,7 +154,14 @@ def _from_fault(fault: Fault) -> Candidate:
         repair=fault.repair or repair,
     )
     culprit = fault.other if fault.rule is Rule.WAIT_GROUP_TOO_LOOSE else fault.step
-    return Candidate(finding, fault.name, loc_of(culprit) if culprit else fault.loc)
+    copy = fault.other.dyn.barrier if fault.other and fault.rule is Rule.WRONG_TILE else None
+    return Candidate(
+        finding,
+        fault.name,
+        loc_of(culprit) if culprit else fault.loc,
+        barrier=copy.name if copy else "",
+        registers=fault.registers,
+    )
 
 
 def _from_hang(hang: Hang, recent: Iterable[tuple[Step, bool]]) -> Candidate:
@@ -133,7 +177,8 @@ def _from_hang(hang: Hang, recent: Iterable[tuple[Step, bool]]) -> Candidate:
         detail=hang.detail,
         condition=hang.condition,
     )
-    return Candidate(finding, hang.name)
+    waited = frozenset(s.dyn.barrier.name for s in hang.steps if s.dyn.barrier)
+    return Candidate(finding, hang.name, waited=waited)
 
 
 BREACH_RULES = {
@@ -169,6 +214,8 @@ def breach_text(breach: Breach) -> str:
     other = f"{op_text(breach.other.dyn)} ({breach.other.dyn.op.loc})" if breach.other else ""
     phase = f"phase {breach.generation} of {breach.barrier}"
     match breach.condition:
+        case Condition.A if breach.surplus:
+            return f"{step} comes after {phase}, which {other} of the same step completes alone"
         case Condition.A:
             return f"{step} counts in the phase after {phase}, whose completion it does not know"
         case Condition.B:
@@ -223,6 +270,7 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
     """Without what another error explains; a warning explains nothing."""
     errors = [c for c in found if _is_error(c)]
     rules = {c.finding.rule for c in errors}
+    stopped = any(c.finding.rule in _STOPPED and not c.registers for c in errors)
     by_group = {c.name for c in errors if c.finding.rule in GROUP_RULES}
     raced = {c.name for c in errors if c.finding.rule in RACE_RULES}
     reads = [c for c in errors if c.finding.rule is Rule.READ_BEFORE_ARRIVAL]
@@ -230,12 +278,13 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
     unreleased = {c.name: c.finding.where[1].op_id for c in errors if _is_overwrite(c)}
     loading = {c.finding.where[0].loc for c in errors if c.finding.rule is Rule.FRAGMENT_IN_FLIGHT}
     awaited = {c.culprit for c in reads if c.barrier}
+    misread = {c.barrier for c in errors if c.finding.rule is Rule.WRONG_TILE}
 
     def explained(c: Candidate) -> bool:
         rule = c.finding.rule
         if _BYTES & rules and (rule in DATA_RULES or rule in _PHASE_RULES):
             return True
-        if _STOPPED & rules and rule in DATA_RULES:
+        if stopped and rule in DATA_RULES:
             return True
         if rule is Rule.READ_BEFORE_ARRIVAL and not c.barrier and c.culprit in awaited:
             return True
@@ -258,6 +307,10 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
             return True  # one wait::ld for the registers and for the memory
         if rule is Rule.MISSING_INIT_FENCE and Rule.PEER_NOT_STARTED in rules:
             return True
+        if rule is Rule.WRONG_TILE and Rule.EARLY_COMPLETION in rules:
+            return True
+        if rule in (Rule.DEADLOCK, Rule.ARRIVAL_SHORTFALL) and misread & c.waited:
+            return True  # who reads the wrong stage of a ring soon waits for a phase out of turn
         if rule is Rule.MISSING_WGMMA_FENCE and Rule.ROLES_DISAGREE in rules:
             return True  # the warps that went another way lack its fence
         if rule is Rule.LAPPED_WAITER and early:

@@ -6,12 +6,13 @@ but the last) as bit sets over the last dimension, so that disjoint accesses cos
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import product
 
+from asyncsim.check.clashes import Clashes
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.lanes import LaneOverlap
-from asyncsim.check.model import Clash, Reason, Step, Touch
+from asyncsim.check.model import Reason, Step, Touch
 from asyncsim.ir.op import Scope
 from asyncsim.memory.region import GlobalBox
 from asyncsim.stream.dyn import Access, Proxy
@@ -25,10 +26,8 @@ Row = tuple[str, tuple[int, ...]]
 class GlobalMemory:
     """The rows of the tensors that one CTA writes."""
 
-    def __init__(
-        self, layout: ClockLayout, lanes: LaneOverlap, clash: Callable[[Clash], None]
-    ) -> None:
-        self._layout, self._lanes, self._clash = layout, lanes, clash
+    def __init__(self, layout: ClockLayout, lanes: LaneOverlap, clashes: Clashes) -> None:
+        self._layout, self._lanes, self._clashes = layout, lanes, clashes
         self._ordered = layout.guards[Section.MEMORY]
         self._fenced = self._ordered | layout.guards[Section.GLOBAL_FENCE]
         self.touched: dict[Row, int] = {}
@@ -76,23 +75,20 @@ class GlobalMemory:
         if not (self._lanes.conflict(x, y) if x.end else self._lanes.overlap(x, y)):
             return False
         if not x.end or not self._layout.covers(clock, x.end, self._ordered):
-            self._report(Reason.RACE, x, y)
+            self._report(Reason.RACE, x, y, clock)
             return False
         if (
             y.access.proxy is Proxy.ASYNC
             and x.access.proxy is Proxy.GENERIC
             and not self._layout.covers(clock, x.end, self._fenced)
         ):
-            self._report(Reason.PROXY, x, y)
+            self._report(Reason.PROXY, x, y, clock)
         return True
 
-    def _report(self, reason: Reason, x: Touch, y: Touch) -> None:
+    def _report(self, reason: Reason, x: Touch, y: Touch, clock: int) -> None:
         region = y.access.region
         assert isinstance(region, GlobalBox)
-        committed = x.flight is None or x.flight.commit is not None
-        self._clash(
-            Clash(reason=reason, earlier=x, later=y, name=region.tensor, committed=committed)
-        )
+        self._clashes.report(reason, x, y, region.tensor, clock)
 
 
 def _same_step(x: Touch, y: Touch) -> bool:

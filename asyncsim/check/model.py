@@ -30,14 +30,18 @@ class Chain:
     ``lanes`` is 1 for the elected lane, 31 for the others. The others are not ordered with each
     other: their own fields hold what every one of those lanes knows of the rest, and do not advance
     by program order.
-    ``phase_waits``: its last waits on each mbarrier, and whether they told it nothing new.
+    ``phase_waits``: its last waits on each mbarrier. ``idle_waits``: its last group wait of each
+    kind of which it has issued nothing (``issued``). ``written``: the registers of each fragment
+    that hold something.
     """
 
     __slots__ = (
         "acquired",
         "clock",
         "component",
+        "idle_waits",
         "initialised",
+        "issued",
         "lanes",
         "own",
         "phase_waits",
@@ -49,6 +53,7 @@ class Chain:
         "waits",
         "warp",
         "who",
+        "written",
     )
 
     def __init__(self, warp: Warp, who: Who, component: int, shifts: tuple[int, int]) -> None:
@@ -61,7 +66,10 @@ class Chain:
         self.units = 1 << shifts[0] | 1 << shifts[1]
         self.queues: dict[GroupKind, GroupQueue] = {}
         self.waits: dict[GroupKind, deque[Step]] = {}  # the last group waits
-        self.phase_waits: dict[BarrierKey, deque[tuple[Step, bool]]] = {}
+        self.written: dict[str, int] = {}
+        self.issued: set[GroupKind] = set()
+        self.idle_waits: dict[GroupKind, Step] = {}
+        self.phase_waits: dict[BarrierKey, deque[PhaseWait]] = {}
         self.initialised: dict[int, int] = {}  # component of each mbarrier: its field at the init
         self.states: dict[str, ArriveState] = {}  # what its arrives returned, by register
 
@@ -147,6 +155,16 @@ class Step:
         return self.event[0]
 
 
+@dataclass(frozen=True, slots=True)
+class PhaseWait:
+    """A wait of an observer on an mbarrier, the generation that it observed, and whether that told
+    it nothing new."""
+
+    step: Step
+    observed: int
+    nothing_new: bool
+
+
 def chains_of(agent: Agent, step: Step) -> tuple[Chain, ...]:
     """The observers that execute an op."""
     scope = step.event[0].op.scope
@@ -206,6 +224,8 @@ class Breach:
 
     ``first``: of condition N, the first arrival of its warp, which overruns nothing.
     ``together``: of condition P, the requests that may wait for ever.
+    ``surplus``: of condition A, another warp has arrived by the same op in the same step already,
+    in the phase before: together they are more than the barrier counts.
     """
 
     condition: Condition
@@ -216,6 +236,7 @@ class Breach:
     other: Step | None = None
     first: bool = False
     together: tuple[Step, ...] = ()
+    surplus: bool = False
 
 
 class Reason(Enum):
@@ -234,11 +255,12 @@ class Clash:
 
     For an ``earlier`` touch of a group: whether it was ``committed`` then; whether ``later`` comes
     after that commit (``released``); ``loose`` is a wait after the commit that ``later`` comes
-    after and that left the group pending. ``outdated``: the later read means what ``earlier``
-    has overwritten. ``vacuous``: the reader's last wait on the barrier of the copy, if it passed on
-    a phase that the reader had seen before. ``narrow``: ordered, in different
-    CTAs, but not released at cluster scope (``relaxed``: the schedule has relaxed ops).
-    ``recent``: the synchronisation steps until then.
+    after and that left the group pending; ``idle`` one by a thread that has issued no such copy.
+    ``outdated``: the later read means what ``earlier`` has overwritten. ``vacuous``: the reader's
+    last wait on the barrier of the copy, if it passed on a phase seen before; ``acquire``: the last
+    wait before an overwrite, likewise. ``narrow``: ordered, in different CTAs, but not released at
+    cluster scope (``relaxed``: the schedule has relaxed ops). ``recent``: the synchronisation steps
+    until then.
     """
 
     reason: Reason
@@ -248,11 +270,13 @@ class Clash:
     committed: bool = True
     released: bool = False
     loose: Step | None = None
+    idle: Step | None = None
     recent: tuple[tuple[Step, bool], ...] = ()
     outdated: bool = False
     narrow: bool = False
     relaxed: bool = False
     vacuous: Step | None = None
+    acquire: Step | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,7 +284,7 @@ class Fault:
     """A defect seen directly: an op that the hardware leaves undefined, or a plain mistake.
 
     ``missing`` and ``repair`` replace the advice of the rule; ``loc`` stands for a step that was
-    never made.
+    never made. ``registers``: it is about them only.
     """
 
     rule: Rule
@@ -272,6 +296,7 @@ class Fault:
     missing: str = ""
     repair: str = ""
     loc: SourceLoc | None = None
+    registers: bool = False
     recent: tuple[tuple[Step, bool], ...] = ()
 
 
@@ -285,11 +310,17 @@ class End(Enum):
 
 @dataclass(slots=True)
 class Report:
-    """What one execution showed. ``parted``: the op of an election at which some lanes of a warp
-    waited for others of it that were past the election already."""
+    """What one execution showed.
+
+    ``parted``: the op of an election at which some lanes of a warp waited for others of it that
+    were past the election already. ``late``: per mbarrier array, bytes announced after the phase
+    before could complete without them; legal by itself, it explains a read that does not wait for
+    its copy.
+    """
 
     end: End = End.FINISHED
     breaches: dict[object, Breach] = field(default_factory=dict)
+    late: dict[str, Breach] = field(default_factory=dict)
     clashes: dict[object, Clash] = field(default_factory=dict)
     faults: dict[object, Fault] = field(default_factory=dict)
     steps: int = 0

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from asyncsim.check.clashes import Clashes
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.lanes import LaneOverlap
-from asyncsim.check.model import Clash, Reason, Step, Touch, Who
-from asyncsim.ir.op import GroupKind, Tcgen05Cp, Tcgen05Mma
+from asyncsim.check.model import Reason, Touch, Who
+from asyncsim.ir.op import Tcgen05Cp, Tcgen05Mma
 from asyncsim.memory.region import SmemRegion
 from asyncsim.stream.dyn import Access, Proxy, Tag
 
@@ -63,17 +64,17 @@ class Cell:
 
 
 class SharedMemory:
-    """The cells of one CTA. Findings go to ``clash`` and ``stale`` (a read of the wrong data)."""
+    """The cells of one CTA. Findings go to ``clashes`` and ``stale`` (a read of the wrong data)."""
 
     def __init__(
         self,
         layout: ClockLayout,
         lanes: LaneOverlap,
-        clash: Callable[[Clash], None],
+        clashes: Clashes,
         stale: Callable[[Touch, Touch | None, Tag | None, Tag | None], None],
     ) -> None:
         self._layout, self._lanes = layout, lanes
-        self._clash, self._stale = clash, stale
+        self._clashes, self._stale = clashes, stale
         self._cells: dict[int, Cell] = {}
         self._ordered = layout.guards[Section.MEMORY]
         self._fenced = self._ordered | layout.guards[Section.SHARED_FENCE]
@@ -164,44 +165,8 @@ class SharedMemory:
     def _report(self, reason: Reason, x: Touch, y: Touch, clock: int) -> None:
         region = y.access.region
         assert isinstance(region, SmemRegion)
-        committed, released, loose = True, False, None
-        if x.flight is not None:
-            committed = x.flight.commit is not None
-            wgmma = x.flight.kind is GroupKind.WGMMA
-            over = x.end != 0 and not wgmma  # its wait is over, only the order lacks
-            for chain in x.flight.chains:
-                at = x.flight.commits.get(chain.warp.index)
-                known = self._layout.at(clock, Section.MEMORY, chain.component)
-                if at is None:
-                    continue
-                released |= known > at
-                for wait in chain.waits.get(x.flight.kind, ()) if not over else ():
-                    if at < wait.pos < known:
-                        loose = wait
         before = self._cells[id(x.access.region)].before
-        self._clash(
-            Clash(
-                reason=reason,
-                earlier=x,
-                later=y,
-                name=region.name,
-                committed=committed,
-                released=released,
-                loose=loose,
-                vacuous=_vacuous_wait(x, y),
-                narrow=reason is Reason.RACE and self._narrow(x, y, clock),
-                outdated=before is not None and before == y.access.tag,
-            )
-        )
-
-    def _narrow(self, x: Touch, y: Touch, clock: int) -> bool:
-        """Whether ``x`` is over before ``y``, across CTAs, and only a release lacks."""
-        region = y.access.region
-        assert isinstance(region, SmemRegion)
-        if x.step.warp.place.rank == y.step.warp.place.rank == region.owner or not x.end:
-            return False
-        over = (x.end >> self._layout.width) & self._layout.masks[Section.CONTROL]
-        return self._layout.covers(clock, over, self._layout.guards[Section.CONTROL])
+        self._clashes.report(reason, x, y, region.name, clock, before)
 
     def _reads_meant(self, cell: Cell, y: Touch) -> None:
         """Condition H: each byte's last writer brought the data that the reader means."""
@@ -254,19 +219,6 @@ class SharedMemory:
         cell.near.append(Near(cell, True, True, region.mask))
         self._cells[id(region)] = cell
         return cell
-
-
-def _vacuous_wait(x: Touch, y: Touch) -> Step | None:
-    """The wait before a read that was to wait for the copy, and passed on an older phase."""
-    reader, copy = (y, x) if x.access.write else (x, y)
-    barrier = copy.step.dyn.barrier
-    if barrier is None or reader.access.write:
-        return None
-    for chain in reader.step.warp.chains(reader.who):
-        for wait, nothing_new in reversed(chain.phase_waits.get(barrier, ())):
-            if wait.pos < reader.step.pos:
-                return wait if nothing_new else None
-    return None
 
 
 def _by_tag(access: Access, to: SmemRegion) -> dict[Tag | None, int]:

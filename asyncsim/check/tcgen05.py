@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from asyncsim.check.clock import Section
 from asyncsim.check.collectives import join_lanes
+from asyncsim.check.contents import use_registers
 from asyncsim.check.copies import Landing, epoch_after
 from asyncsim.check.describe import op_text
 from asyncsim.check.model import Agent, Chain, Clash, Fault, Reason, Step, Touch, Who, chains_of
@@ -210,6 +211,8 @@ class Tcgen05Steps:
                     flying.setdefault(kind, []).append(touch)
             elif isinstance(region, RegisterRegion):
                 self._x.touch_registers(step, region)
+                reads = [] if access.write else [region]
+                use_registers(chains, step, reads, [region], self._x.fault)
                 if access.write:
                     loading = self._loading.setdefault(agent.warp.index, [])
                     loading.append((region.name, region.mask, step))

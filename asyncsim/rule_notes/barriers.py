@@ -143,7 +143,8 @@ with k.when(k.warp_in_role == 1), k.elect():
     k.mbarrier.arrive(full[0])
     k.mbarrier.wait(full[0], 0)
 """,
-        fix="Cross `k.bar.sync()` between the init and the first use by another thread.",
+        fix="Cross `k.bar.sync()` between the init and the first use by another thread. Registers: "
+        "load or compute them first; the first wgmma of a sum takes `accumulate=0`.",
     ),
     Rule.REINIT_WITHOUT_INVAL: RuleNote(
         example="""\

@@ -18,6 +18,7 @@ full = k.mbarriers("full", count=1, stages=2)
 empty = k.mbarriers("empty", count=1, stages=2)
 r = k.fragment("r", registers=1)
 mine = ring[0].box((0, k.lane), (1, 1))                    # one element a lane
+k.mem.ld_global(r.all, data.box((0, k.lane), (1, 1)))
 with k.elect_thread():
     k.mbarrier.init_all(full, empty)
     k.fence.mbarrier_init()

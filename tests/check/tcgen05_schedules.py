@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncsim import ScheduleBuilder
 from asyncsim.ir.schedule import Schedule
+from tests.check.written import written
 
 K = 64  # of a step
 EPILOGUE = 128  # threads
@@ -29,7 +30,7 @@ def gemm(
     done = k.mbarriers("done", count=1, stages=slots)
     free = k.mbarriers("free", count=EPILOGUE, stages=slots)
     joint = k.named_barrier("joint", id=1, threads=EPILOGUE)
-    r = k.fragment("r", registers=n)
+    r = written(k, "r", registers=n)
     with k.elect_thread():
         k.mbarrier.init_all(full, empty, done, free)
         k.fence.mbarrier_init()
@@ -125,7 +126,7 @@ def pair(*, bug: str = "", stages: int = 2, tiles: int = 3, steps: int = 2) -> S
     done = k.mbarriers("done", count=1, stages=2)
     free = k.mbarriers("free", count=2 * EPILOGUE, stages=2)
     joint = k.named_barrier("joint", id=1, threads=EPILOGUE)
-    r = k.fragment("r", registers=32)
+    r = written(k, "r", registers=32)
     both = None if bug == "no_multicast" else 3
     with k.elect_thread():
         k.mbarrier.init_all(full, empty, done, free)

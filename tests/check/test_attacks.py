@@ -11,6 +11,7 @@ import pytest
 from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, ScheduleError, Work
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
+from tests.check.written import written
 
 USE = ComputeDef(
     name="use",
@@ -38,7 +39,7 @@ def test_a_warning_does_not_replace_an_error(stray: bool) -> None:
     k.block(2)
     data = k.global_tensor("data", (64, 32), "f32", output=True)
     tile = k.smem_tile("tile", (2, 32), "f32")
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     row = k.warp_in_role
     k.mem.st_global(data.box((row, k.lane), (1, 1)), reg.all)
     k.mem.ld_global(reg.all, data.box(((row + 1) % 2, k.lane), (1, 1)))
@@ -129,7 +130,7 @@ def second_life(what: str) -> Schedule:
     source = k.global_tensor("source", (2, 32), "f32")
     rows = k.tensor_map("rows", source, box=(1, 32))
     tile = k.smem_tile("tile", (1, 32), "f32")
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     bar = k.mbarriers("bar", count=1)
 
     def load(row: int, warp: int) -> None:
@@ -179,7 +180,7 @@ def test_every_lane_brings_and_means_its_own_data(permuted: str) -> None:
     k = ScheduleBuilder("lanes")
     source = k.global_tensor("source", (32, 4), "f32")
     tile = k.smem_tile("tile", (32, 4), "f32")
-    reg = k.fragment("reg", registers=4)
+    reg = written(k, "reg", registers=4)
     other = k.lane * 3 % 32
     box = source.box((other if "copy" in permuted else k.lane, 0), (1, 4))
     k.cp_async.copy(tile[0].box((k.lane, 0), (1, 4)), box)
@@ -200,7 +201,7 @@ def test_zero_fill_is_not_the_data_that_a_read_means(filled: str) -> None:
     k = ScheduleBuilder("fill")
     source = k.global_tensor("source", (32, 4), "f32")
     tile = k.smem_tile("tile", (32, 4), "f32")
-    reg = k.fragment("reg", registers=4)
+    reg = written(k, "reg", registers=4)
     size = {"all": 0, "half": 8, "lanes": (k.lane < 16) * 16}[filled]
     mine = source.box((k.lane, 0), (1, 4))
     k.cp_async.copy(tile[0].box((k.lane, 0), (1, 4)), mine, src_bytes=size)
@@ -216,7 +217,7 @@ def test_lanes_of_one_store_write_disjoint_bytes(where: str) -> None:
     source = k.global_tensor("source", (1, 128), "f32")
     out = k.global_tensor("out", (1, 128), "f32", output=True)
     tile = k.smem_tile("tile", (1, 128), "f32")
-    reg = k.fragment("reg", registers=2)
+    reg = written(k, "reg", registers=2)
     col = k.lane if "by one" in where else k.lane * 0
     if "shared" in where:
         k.mem.st_shared(tile[0].box((0, col), (1, 2)), reg.all)
@@ -236,7 +237,7 @@ def test_outputs_whose_strides_alias(strides: tuple[int, int]) -> None:
     k.grid(2)
     try:
         out = k.global_tensor("out", (2, 32), "f32", strides=strides, output=True)
-        reg = k.fragment("reg", registers=1)
+        reg = written(k, "reg", registers=1)
         k.mem.st_global(out.box((k.block_idx, k.lane), (1, 1)), reg.all)
         found = rules(k.finish())
     except ScheduleError:
@@ -265,7 +266,7 @@ def test_the_elected_lane_need_not_be_lane_0() -> None:
     k = ScheduleBuilder("elected")
     source = k.global_tensor("source", (32, 4), "f32")
     tile = k.smem_tile("tile", (32, 4), "f32")
-    reg = k.fragment("reg", registers=4)
+    reg = written(k, "reg", registers=4)
     k.cp_async.copy(tile[0].box((k.lane, 0), (1, 4)), source.box((k.lane, 0), (1, 4)))
     k.cp_async.commit_group()
     k.cp_async.wait_group(0)

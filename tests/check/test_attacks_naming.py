@@ -1,4 +1,4 @@
-"""Defects that ``check`` finds and names wrongly: rule, number of findings, or repair."""
+"""Defects by name: the rule, the number of findings, the repair."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from asyncsim import ScheduleBuilder
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding
+from tests.check.written import written
 
 
 def findings(schedule: Schedule) -> list[Finding]:
@@ -18,10 +19,6 @@ def rules(schedule: Schedule) -> list[str]:
     return [f.rule.name for f in findings(schedule)]
 
 
-def misnamed(reason: str) -> pytest.MarkDecorator:
-    return pytest.mark.xfail(strict=True, reason=reason)
-
-
 def ring(
     *, acquire: bool = True, restart: str = "", stages: int = 2, steps: int = 3, tiles: int = 3
 ) -> Schedule:
@@ -30,7 +27,7 @@ def ring(
     source = k.global_tensor("source", (steps * tiles, 32), "f32")
     rows = k.tensor_map("rows", source, box=(1, 32))
     tile = k.smem_tile("tile", (1, 32), "f32", stages=stages)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     full = k.mbarriers("full", count=1, stages=stages)
     empty = k.mbarriers("empty", count=1, stages=stages)
     with k.elect_thread():
@@ -75,20 +72,14 @@ def test_a_producer_that_does_not_wait_for_the_release() -> None:
     assert rules(ring(acquire=False)) == ["WRITE_BEFORE_RELEASE"]
 
 
-@misnamed("one phase that restarts: WRONG_TILE and DEADLOCK are both shown")
 def test_the_consumer_restarts_its_phase() -> None:
     assert len(rules(ring(restart="consumer"))) == 1
 
 
-@misnamed(
-    "the producer's acquire passes on an old phase; a barrier between its copies repairs it "
-    "not: the rule is that of the wait"
-)
 def test_both_roles_restart_their_phases() -> None:
     assert rules(ring(restart="consumer, producer")) == ["VACUOUS_WAIT"]
 
 
-@misnamed("four warps arrive where one is counted; no smaller wait_group repairs that")
 def test_every_warp_of_the_warpgroup_releases_a_stage_of_count_1() -> None:
     k = ScheduleBuilder("release")
     stages, steps = 2, 6
@@ -136,7 +127,6 @@ def test_two_copies_of_one_group_to_one_place() -> None:
     assert rules(k.finish()) == ["WRITE_WRITE_RACE"]
 
 
-@misnamed("the group is waited for, by a thread that did not issue it")
 @pytest.mark.parametrize("kind", ["cp.async", "store"])
 def test_a_wait_by_a_thread_that_did_not_issue(kind: str) -> None:
     k = ScheduleBuilder("non_issuer")
@@ -144,7 +134,7 @@ def test_a_wait_by_a_thread_that_did_not_issue(kind: str) -> None:
     source = k.global_tensor("source", (32, 4), "f32")
     out = k.global_tensor("out", (32, 4), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(32, 4))
-    tile, reg = k.smem_tile("tile", (32, 4), "f32"), k.fragment("reg", registers=4)
+    tile, reg = k.smem_tile("tile", (32, 4), "f32"), written(k, "reg", registers=4)
     mine = tile[0].box((k.lane, 0), (1, 4))
     if kind == "cp.async":  # 32 lanes copy, the elected one waits
         with k.when(k.warp_in_role == 0):
@@ -168,16 +158,12 @@ def test_a_wait_by_a_thread_that_did_not_issue(kind: str) -> None:
     assert rules(k.finish()) == ["WAIT_BY_NON_ISSUER"]
 
 
-@misnamed(
-    "the reader waits for that barrier already; the phase completes before its bytes are "
-    "announced: the repair is to announce them first"
-)
 @pytest.mark.parametrize("apart", [False, True])
 def test_bytes_announced_after_the_arrival(apart: bool) -> None:
     k = ScheduleBuilder("late_expect")
     source = k.global_tensor("source", (1, 32), "f32")
     rows = k.tensor_map("rows", source, box=(1, 32))
-    tile, reg = k.smem_tile("tile", (1, 32), "f32"), k.fragment("reg", registers=1)
+    tile, reg = k.smem_tile("tile", (1, 32), "f32"), written(k, "reg", registers=1)
     full = k.mbarriers("full", count=1)
     with k.elect_thread():
         k.mbarrier.init_all(full)
@@ -213,13 +199,12 @@ def test_the_repair_of_a_wgmma_in_flight_at_the_end() -> None:
     assert "wgmma.wait_group" in found.repair
 
 
-@misnamed("the wait comes after the access: a barrier after that wait orders nothing")
 def test_a_wait_that_comes_too_late() -> None:
     k = ScheduleBuilder("late_wait")
     k.block(2)
     out = k.global_tensor("out", (1, 32), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(1, 32))
-    tile, reg = k.smem_tile("tile", (1, 32), "f32"), k.fragment("reg", registers=1)
+    tile, reg = k.smem_tile("tile", (1, 32), "f32"), written(k, "reg", registers=1)
     with k.elect_thread():
         k.tma.store(out_map, (0, 0), tile[0])
         k.bulk.commit_group()

@@ -11,6 +11,7 @@ from asyncsim import ScheduleBuilder
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
+from tests.check.written import written
 
 
 def rules(schedule: Schedule) -> list[str]:
@@ -96,7 +97,7 @@ def test_two_stores_that_move_differently(twice: int, expected: str) -> None:
     k = ScheduleBuilder("two_stores")
     k.grid(4)
     out = k.global_tensor("out", (8, 32), "f32", output=True)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     k.mem.st_global(out.box((k.block_idx, k.lane), (1, 1)), reg.all)
     row = 7 - k.block_idx if twice == 1 else k.block_idx * 2 + 1
     k.mem.st_global(out.box((row, k.lane), (1, 1)), reg.all)
@@ -107,7 +108,7 @@ def test_disjoint_tiles_of_a_large_grid() -> None:
     k = ScheduleBuilder("large")
     k.grid(128, 128)
     out = k.global_tensor("out", (128, 128 * 32), "f32", output=True)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     k.mem.st_global(out.box((k.block_idx, k.block_idx_y * 32 + k.lane), (1, 1)), reg.all)
     assert rules(k.finish()) == ["clean"]
 
@@ -118,7 +119,7 @@ def rendezvous_ring(stages: int, steps: int, *, warning: bool) -> Schedule:
     source = k.global_tensor("source", (1, 32), "f32")
     rows = k.tensor_map("rows", source, box=(1, 32))
     tile = k.smem_tile("tile", (1, 32), "f32")
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     meet, bar = k.mbarriers("meet", count=2), k.mbarriers("bar", count=1)
     free = k.mbarriers("free", count=1, stages=stages)
     with k.elect_thread():
@@ -153,7 +154,7 @@ def rendezvous_ring(stages: int, steps: int, *, warning: bool) -> Schedule:
     [
         (40, False),
         (40, True),
-        pytest.param(210, False, marks=undecided("counting gives up after 200 rounds, one a step")),
+        (210, False),
     ],
 )
 def test_counting_decides_a_rendezvous_ring(steps: int, warning: bool) -> None:
@@ -162,14 +163,13 @@ def test_counting_decides_a_rendezvous_ring(steps: int, warning: bool) -> None:
     )
 
 
-@undecided("132 persistent CTAs differ in tiles by at most one; 64 steps a tile are an ordinary K")
 def test_persistent_tiles_of_an_ordinary_launch() -> None:
     k = ScheduleBuilder("persistent")
     ctas, tiles, steps = 132, 1024, 64
     k.grid(ctas)
     k.block(2)
     out = k.global_tensor("out", (tiles, 32), "f32", output=True)
-    reg, bar = k.fragment("reg", registers=1), k.mbarriers("bar", count=2)
+    reg, bar = written(k, "reg", registers=1), k.mbarriers("bar", count=2)
     with k.elect_thread():
         k.mbarrier.init_all(bar)
     k.bar.sync()
@@ -190,7 +190,7 @@ def accumulate_in_place(steps: int) -> float:
     """Seconds to check a loop in which each lane reads and writes its own global element."""
     k = ScheduleBuilder("in_place")
     total = k.global_tensor("total", (1, 32), "f32", output=True)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     mine = total.box((0, k.lane), (1, 1))
     with k.loop(steps):
         k.mem.ld_global(reg.all, mine)

@@ -8,6 +8,7 @@ from asyncsim import Rule, ScheduleBuilder, Severity, check
 from asyncsim.build.value import Value
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
+from tests.check.written import written
 
 
 def rules(result: CheckResult) -> list[str]:
@@ -34,7 +35,7 @@ def pair_sum(*, first: bool = True, last: bool = True, relaxed: bool = False) ->
     source = k.global_tensor("source", (8, 64), "f32")
     out = k.global_tensor("out", (4, 64), "f32", output=True)
     cell = k.smem_tile("cell", (1, 64), "f32")
-    mine, theirs = k.fragment("mine", registers=1), k.fragment("theirs", registers=1)
+    mine, theirs = written(k, "mine", registers=1), k.fragment("theirs", registers=1)
     at = (0, k.thread_in_role)
     k.mem.ld_global(mine.all, source.box((k.block_idx, k.thread_in_role), (1, 1)))
     k.mem.st_shared(cell[0].box(at, (1, 1)), mine.all)
@@ -74,7 +75,7 @@ def multicast(
     part = k.tensor_map("part", source, box=(8, 32))
     tile = k.smem_tile("tile", (rows, 32), "f32")[0]
     full = k.mbarriers("full", count=1)
-    x = k.fragment("x", registers=1)
+    x = written(k, "x", registers=1)
     with k.elect_thread():
         k.mbarrier.init_all(full)
         if fence == "before":
@@ -120,7 +121,7 @@ def store_all(*, reduce: str = "", plain_too: bool = False) -> Schedule:
     out = k.global_tensor("out", (8, 32), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(8, 32))
     tile = k.smem_tile("tile", (8, 32), "f32")[0]
-    x = k.fragment("x", registers=8)
+    x = written(k, "x", registers=8)
     k.mem.st_shared(tile.box((0, k.lane), (8, 1)), x.all)
     k.fence.proxy_async("shared")
     k.bar.warp_sync()
@@ -158,7 +159,7 @@ def handed_over(
     ring = k.smem_tile("ring", (8, 64), "f32", stages=stages)
     full = k.mbarriers("full", count=1, stages=stages)
     empty = k.mbarriers("empty", count=2, stages=stages)
-    x = k.fragment("x", registers=1)
+    x = written(k, "x", registers=1)
     with k.elect_thread():
         k.mbarrier.init_all(full, empty)
         k.fence.mbarrier_init()
@@ -215,7 +216,7 @@ def two_way(*, scope: str = "cluster", release_to: str = "both", stages: int = 2
     ring = k.smem_tile("ring", (16, 32), "f32", stages=stages)
     full = k.mbarriers("full", count=1, stages=stages)
     empty = k.mbarriers("empty", count=2 if release_to == "both" else 1, stages=stages)
-    x = k.fragment("x", registers=1)
+    x = written(k, "x", registers=1)
     with k.elect_thread():
         k.mbarrier.init_all(full, empty)
         k.fence.mbarrier_init()
@@ -290,7 +291,7 @@ def st_async(*, waits: bool = True, expects: bool = True, fence: bool = True) ->
     source = k.global_tensor("source", (32, 4), "f32")
     cell = k.smem_tile("cell", (32, 4), "f32")[0]
     full = k.mbarriers("full", count=1)
-    x = k.fragment("x", registers=4)
+    x = written(k, "x", registers=4)
     with k.elect_thread():
         k.mbarrier.init_all(full)
         k.fence.mbarrier_init()
@@ -390,7 +391,7 @@ def test_clusters_that_write_the_same_are_named_as_clusters() -> None:
     k.cluster(2)
     k.block(1)
     out = k.global_tensor("out", (2, 32), "f32", output=True)
-    x = k.fragment("x", registers=1)
+    x = written(k, "x", registers=1)
     k.mem.st_global(out.box((k.block_idx % 2, k.lane), (1, 1)), x.all)
     assert_finds(
         k.finish(), Rule.GLOBAL_WRITE_OVERLAP, "clusters whose indices differ by (1, 0, 0)"

@@ -11,6 +11,7 @@ from asyncsim.build import Value
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
+from tests.check.written import written
 
 Builder = ScheduleBuilder
 
@@ -24,7 +25,7 @@ class Small:
         self.map = k.tensor_map("source_map", self.source, box=(1, 4))
         self.buf = k.smem_tile("buf", (1, 4), "f32", stages=cells)
         self.bars = {name: k.mbarriers(name, count=n) for name, n in counts.items()}
-        self.reg = k.fragment("reg", registers=4)
+        self.reg = written(k, "reg", registers=4)
 
     def init(self) -> None:
         k = self.k
@@ -194,7 +195,7 @@ def restarted_ring(stages: int, steps: int, tiles: int, *, restart: bool) -> Sch
     ring = k.smem_tile("ring", (1, 4), "f32", stages=stages)
     full = k.mbarriers("full", count=1, stages=stages)
     empty = k.mbarriers("empty", count=1, stages=stages)
-    reg = k.fragment("reg", registers=4)
+    reg = written(k, "reg", registers=4)
     with k.elect_thread():
         k.mbarrier.init_all(full, empty)
         k.fence.mbarrier_init()
@@ -299,7 +300,7 @@ def test_arrive_then_expect_then_copy_can_complete_early() -> None:
             s.read()
     verdict, rules = outcome(s.k.finish())
     assert verdict is Verdict.FINDINGS
-    assert rules == ["READ_BEFORE_ARRIVAL"]
+    assert rules == ["EARLY_COMPLETION"]
 
 
 @pytest.mark.parametrize("twice", [False, True])

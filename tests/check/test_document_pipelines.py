@@ -12,6 +12,7 @@ from asyncsim.predict.result import Verdict
 from asyncsim.scenario import Scenario
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
+from tests.check.written import written
 
 SUM = ComputeDef(
     name="sum",
@@ -58,7 +59,7 @@ def reading_one_round(stages: int, tiles: int, round_: int) -> Schedule:
     k = ScheduleBuilder("d1a", archs=("sm_80",))
     source = k.global_tensor("source", (tiles * 4, 32), "f32")
     ring = k.smem_tile("ring", (4, 32), "f32", stages=stages)
-    total = k.fragment("total", registers=1)
+    total = written(k, "total", registers=1)
     n = k.arg("tiles", tiles)
 
     def copy(stage: object, tile: object) -> None:

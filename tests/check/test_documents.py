@@ -16,6 +16,7 @@ from asyncsim import (
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
+from tests.check.written import written
 
 ADD_ONE = ComputeDef(
     name="add_one",
@@ -196,7 +197,7 @@ def test_d8_store_without_commit(commit: bool) -> None:
     result = k.global_tensor("result", (16, 32), "f32", output=True)
     result_map = k.tensor_map("result_map", result, box=(16, 32))
     tile = k.smem_tile("tile", (16, 32), "f32")
-    value = k.fragment("value", registers=4)
+    value = written(k, "value", registers=4)
     row, col = k.thread_in_role // 8, k.thread_in_role % 8 * 4
     k.mem.st_shared(tile[0].box((row, col), (1, 4)), value.all)
     k.bar.sync()

@@ -8,6 +8,7 @@ from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Wo
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
+from tests.check.written import written
 
 USE = ComputeDef(
     name="use",
@@ -217,7 +218,7 @@ def test_bytes_of_one_lane_read_by_another_need_a_warp_barrier(sync: bool) -> No
     """Each lane writes its row; then each reads the row of its neighbour."""
     k = ScheduleBuilder("lanes")
     tile = k.smem_tile("tile", (32, 4), "f32")
-    value = k.fragment("value", registers=4)
+    value = written(k, "value", registers=4)
     k.mem.st_shared(tile[0].box((k.lane, 0), (1, 4)), value.all)
     if sync:
         k.bar.warp_sync()
@@ -228,7 +229,7 @@ def test_bytes_of_one_lane_read_by_another_need_a_warp_barrier(sync: bool) -> No
 def test_bytes_of_a_lane_read_by_itself_need_nothing() -> None:
     k = ScheduleBuilder("lanes")
     tile = k.smem_tile("tile", (32, 4), "f32")
-    value = k.fragment("value", registers=4)
+    value = written(k, "value", registers=4)
     for _ in range(2):
         k.mem.st_shared(tile[0].box((k.lane, 0), (1, 4)), value.all)
         k.mem.ld_shared(value.all, tile[0].box((k.lane, 0), (1, 4)))

@@ -10,6 +10,7 @@ from asyncsim.check.affine import block_use
 from asyncsim.check.grid import overlapping_deltas
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
+from tests.check.written import written
 
 
 def store(
@@ -18,7 +19,7 @@ def store(
     """Each lane stores one element: row blockIdx.y, column step * blockIdx + lane."""
     k = ScheduleBuilder("store")
     out = k.global_tensor("out", (8, columns), "f32", output=True)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     k.grid(*grid)
     col = k.block_idx * step_x + k.block_idx_y * step_y + k.lane
     row = k.block_idx_y if step_y == 0 else 0
@@ -91,7 +92,7 @@ def branching(ctas: int, *, bug_in: int) -> Schedule:
     k = ScheduleBuilder("branching")
     out = k.global_tensor("out", (ctas, 32), "f32", output=True)
     bar = k.mbarriers("bar", count=1)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     k.grid(ctas)
     with k.elect_thread():
         k.mbarrier.init_all(bar)
@@ -114,7 +115,7 @@ def test_ctas_that_differ_are_all_looked_at() -> None:
 def test_too_many_ctas_that_differ_are_not_called_clean() -> None:
     k = ScheduleBuilder("many")
     out = k.global_tensor("out", (60_000, 32), "f32", output=True)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     k.grid(60_000)
     with k.loop(4) as i, k.when(k.block_idx >= i):
         k.mem.st_global(out.box((k.block_idx, k.lane), (1, 1)), reg.all)
@@ -133,7 +134,7 @@ def test_copy_and_read_that_move_differently_with_the_block(step: int) -> None:
     source_map = k.tensor_map("source_map", source, box=(4, 4))
     cell = k.smem_tile("cell", (4, 4), "f32")
     bar = k.mbarriers("bar", count=1)
-    reg = k.fragment("reg", registers=16)
+    reg = written(k, "reg", registers=16)
     k.grid(3)
     with k.elect_thread():
         k.mbarrier.init_all(bar)
@@ -150,7 +151,7 @@ def test_persistent_tiles_are_enumerated() -> None:
     k = ScheduleBuilder("persistent")
     tiles, ctas = 10, 4
     out = k.global_tensor("out", (5, 64), "f32", output=True)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     k.grid(ctas)
     with k.loop((tiles - k.block_idx + ctas - 1) // ctas) as i:
         tile = k.block_idx + i * ctas
@@ -171,7 +172,7 @@ def test_overlapping_deltas_answers_exactly() -> None:
 def test_a_cta_reads_what_its_neighbour_writes(apart: int, expected: list[str]) -> None:
     k = ScheduleBuilder("neighbours")
     out = k.global_tensor("out", (1, 256), "f32", output=True)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     k.grid(4)
     at = k.block_idx * 32 + k.lane
     k.mem.ld_global(reg.all, out.box((0, at + apart), (1, 1)))

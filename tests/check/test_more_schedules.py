@@ -8,6 +8,7 @@ from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Wo
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
+from tests.check.written import written
 
 FILL = ComputeDef(
     name="fill",
@@ -37,7 +38,7 @@ def tma(steps: str, count: int = 1) -> list[str]:
     source = k.global_tensor("source", (2, 32), "f32")
     rows = k.tensor_map("rows", source, box=(1, 32))
     tile = k.smem_tile("tile", (1, 32), "f32", stages=2)
-    reg, full = k.fragment("reg", registers=1), k.mbarriers("full", count=count)
+    reg, full = written(k, "reg", registers=1), k.mbarriers("full", count=count)
     with k.elect_thread():
         k.mbarrier.init_all(full)
         k.fence.mbarrier_init()
@@ -107,7 +108,7 @@ def copy_and_read(
     """Each lane copies a row by cp.async; each lane (or one) reads the row ``shift`` further."""
     k = ScheduleBuilder("copy_and_read")
     source = k.global_tensor("source", (32, 4), "f32")
-    tile, reg = k.smem_tile("tile", (32, 4), "f32"), k.fragment("reg", registers=4)
+    tile, reg = k.smem_tile("tile", (32, 4), "f32"), written(k, "reg", registers=4)
     k.cp_async.copy(tile[0].box((k.lane, 0), (1, 4)), source.box((k.lane, 0), (1, 4)))
     if commit == "all":
         k.cp_async.commit_group()
@@ -159,7 +160,7 @@ def test_cp_async_handed_to_other_warps(waiters: int, hand_over: str, expected: 
     k = ScheduleBuilder("hand_over")
     k.block(4)
     source = k.global_tensor("source", (128, 4), "f32")
-    tile, reg = k.smem_tile("tile", (128, 4), "f32"), k.fragment("reg", registers=4)
+    tile, reg = k.smem_tile("tile", (128, 4), "f32"), written(k, "reg", registers=4)
     ready = k.mbarriers("ready", count=128 if hand_over == "lanes arrive" else 4)
     with k.elect_thread():
         k.mbarrier.init_all(ready)
@@ -208,7 +209,7 @@ def test_proxy_fence_placement(fence: str, space: str, clean: bool, by_mbarrier:
     k.block(3)
     out = k.global_tensor("out", (1, 32), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(1, 32))
-    tile, reg = k.smem_tile("tile", (1, 32), "f32"), k.fragment("reg", registers=1)
+    tile, reg = k.smem_tile("tile", (1, 32), "f32"), written(k, "reg", registers=1)
     ready = k.mbarriers("ready", count=1)
     with k.elect_thread():
         k.mbarrier.init_all(ready)
@@ -265,7 +266,7 @@ def test_a_ring_of_bulk_stores(stages: int, steps: int, change: str, rule: str) 
     out = k.global_tensor("out", (max(1, steps), 64), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(1, 64))
     tile = k.smem_tile("tile", (1, 64), "f32", stages=stages)
-    reg, stage = k.fragment("reg", registers=1), k.var("stage", 0)
+    reg, stage = written(k, "reg", registers=1), k.var("stage", 0)
     with k.loop(steps) as i:
         if change != "no wait":
             with k.elect_thread():
@@ -316,7 +317,7 @@ def test_a_phase_in_a_var_flips_with_the_wait(flip: str) -> None:
     k = ScheduleBuilder("phase")
     source = k.global_tensor("source", (4, 32), "f32")
     rows = k.tensor_map("rows", source, box=(1, 32))
-    tile, reg = k.smem_tile("tile", (1, 32), "f32"), k.fragment("reg", registers=1)
+    tile, reg = k.smem_tile("tile", (1, 32), "f32"), written(k, "reg", registers=1)
     full, empty = k.mbarriers("full", count=1), k.mbarriers("empty", count=1)
     with k.elect_thread():
         k.mbarrier.init_all(full, empty)
@@ -350,7 +351,7 @@ def test_an_access_in_one_step_of_one_cta(past: int, expected: list[str]) -> Non
     k = ScheduleBuilder("rare")
     k.grid(4)
     out = k.global_tensor("out", (4, 32), "f32", output=True)
-    reg = k.fragment("reg", registers=1)
+    reg = written(k, "reg", registers=1)
     with k.loop(100) as i, k.when((i == 99) & (k.block_idx == 3)):
         k.mem.st_global(out.box((k.block_idx + past, k.lane), (1, 1)), reg.all)
     assert rules(k.finish()) == expected

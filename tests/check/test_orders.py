@@ -8,6 +8,7 @@ from asyncsim import ScheduleBuilder
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
+from tests.check.written import written
 
 
 def rules(schedule: Schedule) -> list[tuple[str, str]]:
@@ -27,7 +28,7 @@ class Bench:
         self.store_map = k.tensor_map("store_map", self.result, box=(1, 4))
         self.cell = k.smem_tile("cell", (1, 4), "f32", stages=2)
         self.bars = k.mbarriers("bar", count=1, stages=2)
-        self.reg = k.fragment("reg", registers=4)
+        self.reg = written(k, "reg", registers=4)
         with k.elect_thread():
             k.mbarrier.init_all(self.bars)
             k.fence.mbarrier_init()

@@ -8,6 +8,7 @@ from asyncsim import Rule, ScheduleBuilder, Severity, check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
 from tests.check.test_clusters import assert_clean, assert_finds, rules
+from tests.check.written import written
 
 
 def builder(warps: int = 1, words: int = 1):  # type: ignore[no-untyped-def]
@@ -118,7 +119,7 @@ def test_relinquish_that_may_come_first() -> None:
 def used(*, alloc: bool = True, columns: int = 32, column: int = 0) -> Schedule:
     k, (word,) = builder()
     acc = k.tmem_tile("acc", columns=32, address=word, column=column)
-    r = k.fragment("r", registers=32)
+    r = written(k, "r", registers=32)
     if alloc:
         k.tcgen05.alloc(word[0], columns)
     k.tcgen05.st(acc[0].box((0, 0), (32, 32)), r.all)
@@ -151,7 +152,7 @@ def test_successive_allocations_may_not_grow() -> None:
 def test_one_word_for_one_allocation_after_the_other() -> None:
     k, (word,) = builder()
     acc = k.tmem_tile("acc", columns=32, address=word)
-    r = k.fragment("r", registers=32)
+    r = written(k, "r", registers=32)
     with k.loop(3):
         k.tcgen05.alloc(word[0], 512)
         k.tcgen05.st(acc[0].box((0, 0), (32, 32)), r.all)

@@ -12,6 +12,7 @@ from asyncsim.build.tmem import TmemHandle
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
 from tests.check.test_clusters import assert_clean, assert_finds, rules
+from tests.check.written import written
 
 
 @dataclass
@@ -50,7 +51,7 @@ def start(warps: int = 4, *, count: int = 1) -> Parts:
     b = k.smem_tile("b", (32, 64), "bf16", swizzle=128)
     acc = k.tmem_tile("acc", columns=32, address=word, stages=4)
     ready = k.mbarriers("ready", count=count, stages=3)
-    r = k.fragment("r", registers=32)
+    r = written(k, "r", registers=32)
     with k.elect_thread():
         k.mbarrier.init_all(ready)
         k.fence.mbarrier_init()
@@ -142,7 +143,7 @@ def loaded_then_stored(*, wait: bool) -> Schedule:
     p.k.tcgen05.ld(p.r.all, p.mine())
     if wait:
         p.k.tcgen05.wait_ld()
-    other = p.k.fragment("other", registers=32)
+    other = written(p.k, "other", registers=32)
     p.k.tcgen05.st(p.mine(), other.all)
     p.k.tcgen05.wait_st()
     p.k.tcgen05.wait_ld()
@@ -285,7 +286,7 @@ def copied(*, wait: bool, then: str) -> Schedule:
     """tcgen05.cp, committed; then a store to its source, or a load of its target."""
     p = start()
     k = p.k
-    x = k.fragment("x", registers=1, dtype="u32")
+    x = written(k, "x", registers=1, dtype="u32")
     source = k.smem_tile("source", (128, 8), "u32")
     with k.elect_thread():
         k.tcgen05.cp(p.acc[0].box((0, 0), (128, 8)), source[0], shape="128x256b")
@@ -314,7 +315,7 @@ def overwritten(*, fence: bool = True, wait: bool = True, first_fence: bool = Tr
     """A generic write of an operand, an mma, and another write after the mma is complete."""
     p = start()
     k = p.k
-    x = k.fragment("x", registers=64, dtype="bf16")
+    x = written(k, "x", registers=64, dtype="bf16")
     mine = p.a[0].box((k.thread_in_role, 0), (1, 64))
     k.mem.st_shared(mine, x.all)
     if first_fence:
@@ -382,7 +383,7 @@ def stored_each_step(*, wait: bool) -> Schedule:
     """Each of 8 steps stores a new operand; the mma of the step before may still read it."""
     p = start(count=1)
     k = p.k
-    x = k.fragment("x", registers=64, dtype="bf16")
+    x = written(k, "x", registers=64, dtype="bf16")
     phase = k.var("phase", 0)
     with k.loop(8) as i:
         k.mem.st_shared(p.a[0].box((k.thread_in_role, 0), (1, 64)), x.all)
@@ -411,7 +412,7 @@ def second_reader(*, commit: bool) -> Schedule:
     """Two threads issue mma that read one operand; the second tells the writer that it is free."""
     p = start(count=1)
     k = p.k
-    x = k.fragment("x", registers=64, dtype="bf16")
+    x = written(k, "x", registers=64, dtype="bf16")
     with k.elect_thread():
         p.mma(0)
         k.tcgen05.commit(p.ready[0])

@@ -6,6 +6,7 @@ import pytest
 
 from asyncsim import ScheduleBuilder
 from asyncsim.check import check
+from tests.check.written import written
 
 
 def rules(
@@ -23,7 +24,7 @@ def rules(
     a = k.smem_tile("a", (64, 64), "bf16", swizzle=128)
     b = k.smem_tile("b", (64, 64), "bf16", swizzle=128)
     acc = k.accumulator("acc", n=64)
-    value = k.fragment("value", registers=32, dtype="bf16")
+    value = written(k, "value", registers=32, dtype="bf16")
     with k.specialize(), k.role("math", warps=4):
         row, col = k.thread_in_role // 2, k.thread_in_role % 2 * 32
         for tile in (a, b):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from asyncsim import ScheduleBuilder
 from asyncsim.build.handles import StateHandle
 from asyncsim.ir.schedule import Schedule
+from tests.check.written import written
 
 UNIT = 16  # bytes of a cell, of a copy, and of one unit of expect
 
@@ -86,7 +87,7 @@ def build(case: Case) -> Schedule:
     source_map = k.tensor_map("source_map", source, box=(1, 4))
     buf = k.smem_tile("buf", (1, 4), "f32", stages=max(1, case.cells))
     bars = [k.mbarriers(f"b{i}", count=n) for i, n in enumerate(case.counts)]
-    reg = k.fragment("reg", registers=4)
+    reg = written(k, "reg", registers=4)
     meetings = {(o.b, o.n) for t in case.threads for o in t if o.kind in ("sync", "bar_arrive")}
     named = {(b, n): k.named_barrier(f"n{b}_{n}", id=b + 1, threads=n) for b, n in sorted(meetings)}
     early = [b for i, b in enumerate(bars) if i not in case.late]
