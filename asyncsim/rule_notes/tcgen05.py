@@ -11,6 +11,8 @@ word = k.smem_tile("word", (1, 1), "u32")      # alloc writes its address here
 acc = k.tmem_tile("acc", columns=32, address=word)
 mine = acc[0].box((32 * (k.warp_in_role % 4), 0), (32, 32))
 r = k.fragment("r", registers=32)
+data = k.global_tensor("data", (32, 32), "f32")
+k.mem.ld_global(r.all, data.box((k.lane, 0), (1, 32)))
 """
 
 TCGEN05: dict[Rule, RuleNote] = {
