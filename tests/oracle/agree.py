@@ -1,0 +1,84 @@
+"""Check against the explorer on one schedule: no trouble, what check only warns of, or an error."""
+
+from __future__ import annotations
+
+from collections import Counter
+from enum import IntEnum
+from random import Random
+
+from asyncsim.check import check
+from asyncsim.errors import ScheduleError
+from asyncsim.ir.schedule import Schedule
+from asyncsim.predict.result import CheckResult, Verdict
+from asyncsim.rules import Rule, Severity
+from tests.oracle.explorer import TooLarge
+from tests.oracle.grid import explore_grid
+from tests.oracle.strategies import random_schedule
+from tests.oracle.translate import Untranslated
+
+MAX_EXPLORED = 8_000
+MAX_SEARCHED = 100_000
+LINTS = frozenset({Rule.UNCONSUMED_PHASE})
+"""Warnings about style, which no interleaving shows."""
+
+
+class Level(IntEnum):
+    CLEAN = 0
+    WARNING = 1
+    ERROR = 2
+
+
+def compare(schedule: Schedule) -> tuple[str, str]:
+    """(outcome, detail). Outcomes: "agree ...", "too large", "refused", and what must not be:
+    "unsound" (check sees less), "accused" (check sees more), "incomplete", "crash"."""
+    try:
+        result = check(schedule, max_states=MAX_SEARCHED)
+    except ScheduleError:
+        return "refused", ""
+    except Exception as error:
+        return "crash", f"{type(error).__name__}: {error}"
+    try:
+        trouble = explore_grid(schedule, MAX_EXPLORED, warnings=False)
+        level = Level.ERROR
+        if not trouble:
+            trouble = explore_grid(schedule, MAX_EXPLORED, warnings=True)
+            level = Level.WARNING if trouble else Level.CLEAN
+    except (TooLarge, Untranslated):
+        return "too large", ""
+    said = level_of(result)
+    names = sorted({f.rule.name for f in result.findings})
+    detail = f"explorer {sorted(trouble)}; check {names}"
+    if result.verdict is Verdict.INCOMPLETE:
+        return "incomplete", f"{detail}; {result.note}"
+    if said < level:
+        return "unsound", detail
+    if said > level:
+        return "accused", detail
+    return f"agree {level.name.lower()}", detail
+
+
+def level_of(result: CheckResult) -> Level:
+    """What check says, without lints."""
+    severities = {f.severity for f in result.findings if f.rule not in LINTS}
+    if Severity.ERROR in severities:
+        return Level.ERROR
+    return Level.WARNING if severities else Level.CLEAN
+
+
+BAD = frozenset({"unsound", "accused", "incomplete", "crash"})
+
+
+def run(name: str, seeds: range, *, verbose: bool = True) -> Counter[str]:
+    """Compare the cases of one generator; prints each disagreement with its seed."""
+    totals: Counter[str] = Counter()
+    for seed in seeds:
+        try:
+            schedule = random_schedule(name, Random(seed))
+        except ScheduleError:
+            totals["refused"] += 1
+            continue
+        outcome, detail = compare(schedule)
+        totals[outcome] += 1
+        if verbose and outcome in BAD:
+            print(f"-- {outcome}: {name} {seed}: {detail}", flush=True)
+    return totals

@@ -1,0 +1,418 @@
+"""Every interleaving of a translated schedule, by brute force, sequentially consistent.
+
+Shares no code with the checker. A race is a state in which two conflicting accesses could both
+happen next, or one while another is in flight. Proxies are bits of each atom: a generic access sets
+them, any proxy fence clears those of accesses before it. Where the next act of a chain depends on
+nothing that others may still do, it stands for all orders.
+"""
+
+from __future__ import annotations
+
+from tests.oracle.acts import ANY, UNWRITTEN, Act, Do, Machine, Use
+from tests.oracle.explorer import TooLarge
+from tests.oracle.reach import Reach, reach
+from tests.oracle.rest import ON_BARRIER, rest_of, warpgroups
+
+Bar = tuple[int, int, int, int, int]  # phase parity, count, pending, tx, unfenced init: chain + 1
+State = tuple[
+    tuple[int, ...],  # pc of each chain
+    tuple[Bar | None, ...],
+    tuple[tuple[int, int, int], ...],  # named barriers: rounds done, threads agreed, warps arrived
+    tuple[int, ...],  # round in which each warp arrived last
+    int,  # copies in flight, one bit each
+    tuple[int, ...],  # value of each atom
+    int,  # atoms with a generic write, and
+    int,  # with a generic read, that no proxy fence has covered
+]
+
+
+class Fault(Exception):
+    """An act that the hardware leaves undefined."""
+
+
+def explore(machine: Machine, max_states: int = 200_000, *, warnings: bool = True) -> set[str]:
+    """The first trouble that is found; empty if there is none. Raises TooLarge.
+
+    ``warnings``: what check only warns of is trouble, too.
+    """
+    if machine.trouble:
+        return set(machine.trouble)
+    return Explorer(machine, max_states, warnings).run()
+
+
+class Explorer:
+    def __init__(self, machine: Machine, max_states: int, warnings: bool) -> None:
+        self.m, self.max_states, self.warnings = machine, max_states, warnings
+        self.chains = machine.chains
+        self.rest = [rest_of(machine, i) for i in range(len(self.chains))]
+        self.groups = warpgroups(machine)
+        self.copies: list[tuple[int, Act]] = []
+        self.copy_of: dict[tuple[int, int], int] = {}
+        for i, acts in enumerate(self.chains):
+            for pc, act in enumerate(acts):
+                if act.do is Do.COPY:
+                    self.copy_of[i, pc] = len(self.copies)
+                    self.copies.append((i, act))
+        self.landing: dict[tuple[int, int], list[Use]] = {}
+        for f in machine.flights:
+            if f.until is not None:
+                self.landing.setdefault((f.chain, f.until), []).append(f.use)
+        self.asynchronous = _or(
+            u.read | u.write for u in self._all_uses() if u.is_async
+        )
+        self.trouble: set[str] = set()
+        self.states = 0
+
+    def _all_uses(self) -> list[Use]:
+        return [a.use for acts in self.chains for a in acts]
+
+    def run(self) -> set[str]:
+        n = len(self.chains)
+        start: State = (
+            (0,) * n,
+            (None,) * self.m.barriers,
+            ((0, 0, 0),) * self.m.named,
+            (-1,) * (n // 2),
+            0,
+            (UNWRITTEN,) * self.m.atoms,
+            0,
+            0,
+        )
+        seen = {start}
+        stack = [start]
+        while stack and not self.trouble:
+            state = stack.pop()
+            self.states += 1
+            if self.states > self.max_states:
+                raise TooLarge
+            self._races(state)
+            after = self._successors(state)
+            if not after and not self.trouble:
+                self._end(state)
+            for s in after:
+                if s not in seen:
+                    seen.add(s)
+                    stack.append(s)
+        return self.trouble
+
+    # -- what is wrong in a state ----------------------------------------------------------------
+
+    def _end(self, state: State) -> None:
+        if any(pc < len(c) for pc, c in zip(state[0], self.chains, strict=True)):
+            self.trouble.add("hang")
+            return
+        shared = (1 << self.m.shared) - 1
+        for f in self.m.flights:
+            late_read = f.read_until is None and f.use.read & shared
+            if late_read or (f.until is None and f.use.write & shared):
+                self.trouble.add("outstanding")
+        for bar in state[1]:
+            if bar is not None and bar[2] == 0 and bar[3] < 0:
+                self.trouble.add("bytes")
+
+    def _races(self, state: State) -> None:
+        pcs = state[0]
+        read = write = 0
+        live = False
+
+        def users() -> list[tuple[int, int, int, int]]:
+            found = []
+            for i, pc in enumerate(pcs):
+                rest = self.rest[i]
+                if rest.flying_read[pc] or rest.flying_write[pc]:
+                    found.append((rest.flying_read[pc], rest.flying_write[pc], -1, -1))
+            for group in self.groups:
+                begun = max(group.begun[w][pcs[2 * w]] for w in group.warps)
+                over = max(group.over[w][pcs[2 * w]] for w in group.warps)
+                found += [(m.use.read, 0, -1, -1) for m in group.mmas[over:begun]]
+            for k, (_, act) in enumerate(self.copies):
+                if state[4] >> k & 1:
+                    found.append((act.use.read, act.use.write, -1, -1))
+            return found
+
+        for r, w, _, _ in users():
+            if w & (read | write) or r & write:
+                self.trouble.add("race")
+            read, write = read | r, write | w
+        for i, pc in enumerate(pcs):
+            if pc == len(self.chains[i]):
+                continue
+            live = True
+            act = self.chains[i][pc]
+            use = act.use
+            if not (use.read or use.write):
+                continue
+            if act.do is Do.ACCESS and i % 2:  # the same instruction in two observers
+                twin = self._next(pcs, i - 1)
+                if twin is not None and twin.pos == act.pos and twin.use == use:
+                    continue
+            if use.write & (read | write) or use.read & write:
+                self.trouble.add("race")
+            read, write = read | use.read, write | use.write
+        if not live and state[4]:
+            self.trouble.add("outstanding")
+
+    def _next(self, pcs: tuple[int, ...], i: int) -> Act | None:
+        return self.chains[i][pcs[i]] if pcs[i] < len(self.chains[i]) else None
+
+    # -- what can happen next ------------------------------------------------------------------
+
+    def _successors(self, state: State) -> list[State]:
+        pcs = state[0]
+        enabled = []
+        for i, pc in enumerate(pcs):
+            if pc < len(self.chains[i]):
+                act = self.chains[i][pc]
+                try:
+                    if not self._enabled(state, i, act):
+                        continue
+                    if self._independent(state, i, act):
+                        return [self._step(state, i, act)]
+                except Fault:
+                    self.trouble.add("fault")
+                    return []
+                enabled.append((i, act))
+        found = []
+        try:
+            for k in range(len(self.copies)):
+                if state[4] >> k & 1 and self._landing_free(state, k):
+                    return [self._land(state, k)]
+            for i, act in enabled:
+                found.append(self._step(state, i, act))
+            for k in range(len(self.copies)):
+                if state[4] >> k & 1:
+                    found.append(self._land(state, k))
+        except Fault:
+            self.trouble.add("fault")
+        return found
+
+    def _enabled(self, state: State, i: int, act: Act) -> bool:
+        pcs = state[0]
+        match act.do:
+            case Do.WAIT:
+                bar = state[1][act.target]
+                if bar is None:
+                    raise Fault
+                return bar[0] != act.n
+            case Do.MEET:
+                twin = self._next(pcs, i ^ 1)
+                return twin is not None and twin.do is Do.MEET
+            case Do.BAR_WAIT:
+                return state[2][act.target][0] > state[3][i // 2]
+            case Do.MMA_WAIT:
+                if act.target <= 0:
+                    return True
+                group = self.groups[self.m.group_of[i // 2]]
+                return all(
+                    len(self.m.commits[w]) >= act.target
+                    and pcs[2 * w] > self.m.commits[w][act.target - 1]
+                    for w in group.warps
+                )
+            case _:
+                return True
+
+    def _independent(self, state: State, i: int, act: Act) -> bool:
+        """Whether nothing that others can reach before chain i moves depends on its next act."""
+        do = act.do
+        if do in (Do.MEET, Do.MMA_COMMIT, Do.BAR_WAIT):
+            return True
+        if do is Do.BAR_ARRIVE and act.target in self.m.full:
+            return True
+        pcs = state[0]
+        if do in (Do.MMA, Do.MMA_WAIT):
+            group = self.groups[self.m.group_of[i // 2]]
+            count = group.begun if do is Do.MMA else group.over
+            now = max(count[w][pcs[2 * w]] for w in group.warps)
+            if count[i // 2][pcs[i] + 1] <= now:
+                return True  # another warp has begun it, or has seen its end
+        r = reach(self, state, i)
+        if do is Do.BAR_ARRIVE:
+            return not r.named >> act.target & 1
+        if do in ON_BARRIER and not self._barrier_free(state, act, r):
+            return False
+        unfenced = any(bar is not None and bar[4] for bar in state[1])
+        if do in (Do.FENCE_INIT, Do.FENCE_PROXY) and (do is Do.FENCE_INIT or act.fences_inits):
+            if r.inits or (unfenced and r.copies):
+                return False
+        if do is Do.FENCE_PROXY:  # before others' accesses it covers fewer: that is the worse order
+            return not act.space & (state[6] | state[7]) & r.asynchronous
+        uses = [act.use, *self.ending(i, pcs[i], act)]
+        return all(self._use_free(u, r) for u in uses)
+
+    def _barrier_free(self, state: State, act: Act, r: Reach) -> bool:
+        b = act.target
+        bar = state[1][b]
+        if bar is None or r.inits >> b & 1 or act.do is Do.INVAL:
+            used = (
+                b in r.arrivals
+                or b in r.landing
+                or (r.expects | r.copies | r.old_waits | r.inits) >> b & 1
+            )
+            return act.do is Do.INIT and not used and not r.fences_inits
+        _, _, pending, tx, _ = bar
+        match act.do:
+            case Do.WAIT:
+                return not r.complete >> b & 1
+            case Do.COPY:
+                return True
+            case Do.EXPECT:
+                return pending > r.arrivals.get(b, 0)
+            case _:
+                if pending < r.arrivals.get(b, 0) + act.n:
+                    return False  # the phase may complete without this arrival, or it overflows
+                if pending > act.n:
+                    return True
+                return b not in r.landing and not (r.expects | r.old_waits) >> b & 1
+
+    def _landing_free(self, state: State, k: int) -> bool:
+        act = self.copies[k][1]
+        b = act.target
+        bar = state[1][b]
+        if bar is None:
+            return False
+        r = reach(self, state, -1, k)
+        if b in r.arrivals or (r.inits | r.expects | r.copies | r.old_waits) >> b & 1:
+            return False
+        flying = act.tx + r.landing.get(b, 0)
+        if bar[2] == 0 and flying != bar[3] and b in r.landing:
+            return False
+        return self._use_free(act.use, r)
+
+    def _use_free(self, use: Use, r: Reach) -> bool:
+        if use.write & (r.read | r.write) or use.read & r.write:
+            return False
+        both = use.read | use.write
+        if use.is_async:
+            return True
+        return not both & (r.asynchronous | (r.fenced & self.asynchronous))
+
+    def ending(self, i: int, pc: int, act: Act) -> list[Use]:
+        """The uses that a group wait ends."""
+        if act.do is Do.RETIRE:
+            return [
+                f.use for f in self.m.flights if f.chain == i and pc in (f.until, f.read_until)
+            ]
+        if act.do is Do.MMA_WAIT:
+            group = self.groups[self.m.group_of[i // 2]]
+            return [m.use for m in group.mmas if m.waited.get(i // 2) == pc]
+        return []
+
+    # -- doing it ------------------------------------------------------------------------------
+
+    def _step(self, state: State, i: int, act: Act) -> State:
+        pcs, bars, named, held, flying, values, dirty, read = state
+        moved = list(pcs)
+        moved[i] += 1
+        match act.do:
+            case Do.MEET:
+                moved[i ^ 1] += 1
+            case Do.INIT:
+                if bars[act.target] is not None or act.n < 1:
+                    raise Fault
+                bars = _put(bars, act.target, (0, act.n, act.n, 0, i + 1))
+            case Do.INVAL:
+                if bars[act.target] is None:
+                    raise Fault
+                bars = _put(bars, act.target, None)
+            case Do.ARRIVE:
+                bars = _put(bars, act.target, _counted(bars[act.target], act.n, act.tx))
+            case Do.EXPECT:
+                bar = bars[act.target]
+                if bar is None:
+                    raise Fault
+                bars = _put(bars, act.target, (*bar[:3], bar[3] + act.tx, bar[4]))
+            case Do.COPY:
+                bar = bars[act.target]
+                if bar is None:
+                    raise Fault
+                if bar[4] and (self.warnings or bar[4] != i + 1):
+                    self.trouble.add("init fence")
+                self._asynchronous(act.use, dirty, read)
+                flying |= 1 << self.copy_of[i, pcs[i]]
+            case Do.ISSUE | Do.MMA:
+                if act.use.is_async:
+                    self._asynchronous(act.use, dirty, read)
+            case Do.ACCESS:
+                self._read(act.use, values)
+                values = _written(values, act.use)
+                dirty, read = dirty | act.use.write, read | act.use.read
+            case Do.RETIRE:
+                for use in self.landing.get((i, pcs[i]), ()):
+                    values = _written(values, use)
+                    if not use.is_async:
+                        dirty |= use.write
+                        read |= use.read
+            case Do.MMA_WAIT:
+                pass
+            case Do.FENCE_INIT:
+                bars = tuple(b and ((*b[:4], 0) if b[4] == i + 1 else b) for b in bars)
+            case Do.FENCE_PROXY:
+                dirty, read = dirty & ~act.space, read & ~act.space
+                if act.fences_inits:
+                    bars = tuple(b and (*b[:4], 0) for b in bars)
+            case Do.BAR_ARRIVE:
+                done, agreed, arrived = named[act.target]
+                bit = 1 << (i // 2)
+                if (agreed and agreed != act.n) or arrived & bit:
+                    raise Fault
+                held = _put(held, i // 2, done)
+                arrived |= bit
+                full = 32 * arrived.bit_count() >= act.n
+                after = (done + 1, 0, 0) if full else (done, act.n, arrived)
+                named = _put(named, act.target, after)
+            case _:
+                pass
+        if act.do is Do.MMA:
+            self._read(act.use, values)
+        if act.do is Do.ISSUE and act.use.is_async:
+            self._read(act.use, values)
+        return (tuple(moved), bars, named, held, flying, values, dirty, read)
+
+    def _read(self, use: Use, values: tuple[int, ...]) -> None:
+        for atom, meant in use.means:
+            if values[atom] not in (meant, ANY):
+                self.trouble.add("wrong")
+
+    def _asynchronous(self, use: Use, dirty: int, read: int) -> None:
+        if (use.read | use.write) & dirty:
+            self.trouble.add("proxy")
+        if self.warnings and use.write & read:
+            self.trouble.add("proxy, read before write")
+
+    def _land(self, state: State, k: int) -> State:
+        pcs, bars, named, held, flying, values, dirty, read = state
+        act = self.copies[k][1]
+        values = _written(values, act.use)
+        bars = _put(bars, act.target, _counted(bars[act.target], 0, -act.tx))
+        return (pcs, bars, named, held, flying & ~(1 << k), values, dirty, read)
+
+
+def _counted(bar: Bar | None, arrivals: int, tx: int) -> Bar:
+    """After arrivals and bytes; Fault if more arrive than are pending."""
+    if bar is None or arrivals > bar[2]:
+        raise Fault
+    parity, count, pending, bytes_, unfenced = bar
+    pending, bytes_ = pending - arrivals, bytes_ + tx
+    if pending or bytes_:
+        return (parity, count, pending, bytes_, unfenced)
+    return (parity ^ 1, count, count, 0, unfenced)
+
+
+def _put(items, index, item):  # type: ignore[no-untyped-def]
+    return (*items[:index], item, *items[index + 1 :])
+
+
+def _written(values: tuple[int, ...], use: Use) -> tuple[int, ...]:
+    if not use.brings:
+        return values
+    changed = list(values)
+    for atom, value in use.brings:
+        changed[atom] = value
+    return tuple(changed)
+
+
+def _or(masks) -> int:  # type: ignore[no-untyped-def]
+    total = 0
+    for mask in masks:
+        total |= mask
+    return total
