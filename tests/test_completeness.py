@@ -29,6 +29,7 @@ READERS = {
     "check, words": ["asyncsim/check/describe.py"],
     "simulate": ["asyncsim/sim/*.py"],
     "render": ["hw/render/*.py"],
+    "mutants": ["tests/mutants/operators.py"],
 }
 REFUSE_PENDING = ("evaluate", "simulate", "render")
 

@@ -35,7 +35,7 @@ SMALL: Mapping[str, tuple[int, ...]] = {
     "block_n": (64,),
     "block_k": (16,),
 }
-"""The other parameters: the first values that the scenario takes and that go round the ring twice."""
+"""The others: the first values that the scenario takes and that go round its ring twice."""
 
 
 SHAPES: tuple[Mapping[str, int], ...] = (
@@ -58,9 +58,7 @@ def instances(scenario: Scenario) -> Iterator[tuple[dict[str, int], Schedule]]:
             yield found
 
 
-def _smallest(
-    scenario: Scenario, shape: dict[str, int]
-) -> tuple[dict[str, int], Schedule] | None:
+def _smallest(scenario: Scenario, shape: dict[str, int]) -> tuple[dict[str, int], Schedule] | None:
     small = {n: SMALL[n] for n in scenario.params if n in SMALL and n not in shape}
     for values in product(*small.values()):
         params = shape | dict(zip(small, values, strict=True))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from asyncsim.ir.op import Op
 from asyncsim.ir.schedule import Schedule
@@ -69,5 +69,3 @@ def _executed(dyn) -> object:  # type: ignore[no-untyped-def]
         getattr(op, name) for name in ("kind", "n", "read", "space", "barrier") if hasattr(op, name)
     )
     return type(op), op.scope, static, dyn.barrier, dyn.value, dyn.ints, dyn.accesses
-
-

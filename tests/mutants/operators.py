@@ -41,6 +41,9 @@ def is_dropped(op: Op) -> bool:
             | ops.BarSync()
             | ops.BarArrive()
             | ops.BarWarpSync()
+            | ops.BarrierClusterArrive()
+            | ops.BarrierClusterWait()
+            | ops.StAsync()
             | ops.WgmmaFence()
         ):
             return True
@@ -79,7 +82,7 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
         case ops.MbarrierWait(parity=parity):
             yield from _stages(op, op.mbarrier, schedule)
             yield "parity", replace(op, parity=binary("^", parity, Const(1)))
-        case ops.TmaLoad():
+        case ops.TmaLoad() | ops.StAsync():
             yield from _stages(op, op.mbarrier, schedule)
         case ops.WaitGroup(kind=kind, n=n, read=read):
             yield "n+1", replace(op, n=n + 1)
@@ -102,6 +105,8 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
             | ops.CommitGroup()
             | ops.FenceMbarrierInit()
             | ops.BarWarpSync()
+            | ops.BarrierClusterArrive()
+            | ops.BarrierClusterWait()
             | ops.WgmmaFence()
             | ops.WgmmaMmaAsync()
             | ops.LdGlobal()
@@ -122,7 +127,7 @@ def _stages(op: Op, ref: MbarrierRef, schedule: Schedule) -> Iterator[tuple[str,
         return
     for name, step in (("stage+1", 1), ("stage-1", stages - 1))[: stages - 1]:
         stage = _wrapped(ref.stage, step, stages)
-        yield name, replace(op, mbarrier=MbarrierRef(ref.name, stage))  # type: ignore[call-arg]
+        yield name, replace(op, mbarrier=replace(ref, stage=stage))  # type: ignore[call-arg]
 
 
 def _wrapped(stage: Expr, step: int, stages: int) -> Expr:

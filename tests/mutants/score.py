@@ -63,9 +63,7 @@ def score(schedule: Schedule, *, judge_errors: bool = False) -> Iterator[Result]
             outcome, detail = judge(mutant, base, judge_errors)
         except Exception as error:  # a crash of check is a finding about check
             outcome, detail = Outcome.CRASHED, f"{type(error).__name__}: {error}"
-        yield Result(
-            type(mutant.op).__name__, mutant.change, str(mutant.op.loc), outcome, detail
-        )
+        yield Result(type(mutant.op).__name__, mutant.change, str(mutant.op.loc), outcome, detail)
 
 
 def judge(mutant: Mutant, base: Streams, judge_errors: bool) -> tuple[Outcome, str]:

@@ -8,11 +8,13 @@ from random import Random
 
 from asyncsim.check import check
 from asyncsim.errors import ScheduleError
+from asyncsim.ir.op import MbarrierArrive, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Rule, Severity
 from tests.oracle.explorer import TooLarge
 from tests.oracle.grid import explore_grid
+from tests.oracle.states import LanesPart
 from tests.oracle.strategies import random_schedule
 from tests.oracle.translate import Untranslated
 
@@ -22,6 +24,10 @@ LINTS = frozenset({Rule.UNCONSUMED_PHASE})
 """Warnings about style, which no interleaving shows."""
 
 
+KNOWN = frozenset({"init by several lanes"})
+"""What check misses: tests/oracle/test_wrong_verdicts.py. Empty it when check has learnt it."""
+
+
 class Level(IntEnum):
     CLEAN = 0
     WARNING = 1
@@ -29,8 +35,8 @@ class Level(IntEnum):
 
 
 def compare(schedule: Schedule) -> tuple[str, str]:
-    """(outcome, detail). Outcomes: "agree ...", "too large", "refused", and what must not be:
-    "unsound" (check sees less), "accused" (check sees more), "incomplete", "crash"."""
+    """(outcome, detail): "agree ...", "too large", "lanes part", "refused", "known", and what
+    must not be: "unsound" (check sees less), "accused" (check sees more), "incomplete", "crash"."""
     try:
         result = check(schedule, max_states=MAX_SEARCHED)
     except ScheduleError:
@@ -43,18 +49,29 @@ def compare(schedule: Schedule) -> tuple[str, str]:
         if not trouble:
             trouble = explore_grid(schedule, MAX_EXPLORED, warnings=True)
             level = Level.WARNING if trouble else Level.CLEAN
+    except LanesPart:
+        return "lanes part", ""
     except (TooLarge, Untranslated):
         return "too large", ""
     said = level_of(result)
     names = sorted({f.rule.name for f in result.findings})
     detail = f"explorer {sorted(trouble)}; check {names}"
     if result.verdict is Verdict.INCOMPLETE:
-        return "incomplete", f"{detail}; {result.note}"
+        outcome = "lanes part" if _lanes_may_part(schedule, result.note) else "incomplete"
+        return outcome, f"{detail}; {result.note}"
     if said < level:
-        return "unsound", detail
+        return ("known" if trouble <= KNOWN else "unsound"), detail
     if said > level:
         return "accused", detail
     return f"agree {level.name.lower()}", detail
+
+
+def _lanes_may_part(schedule: Schedule, note: str) -> bool:
+    """Check decides nothing where a phase can end between two lanes of one arrive, and says so."""
+    wide = any(
+        isinstance(op, MbarrierArrive) and op.scope is Scope.ALL_LANES for op in schedule.ops()
+    )
+    return wide and note.startswith(("condition A", "condition E"))
 
 
 def level_of(result: CheckResult) -> Level:

@@ -48,7 +48,9 @@ class Atoms:
 
     def size(self, buffer: Buffer) -> int:
         name, stage = buffer
-        return prod(self.schedule.tile(name).shape if stage >= 0 else self.schedule.tensor(name).shape)
+        return prod(
+            self.schedule.tile(name).shape if stage >= 0 else self.schedule.tensor(name).shape
+        )
 
     def show(self, touch: Touch) -> None:
         """Refine the partition of the buffer by one touch."""

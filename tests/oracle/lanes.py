@@ -92,6 +92,4 @@ class LaneConflicts:
             last.writer[touch.elements] = lane
             return
         known = last.reader[touch.elements]
-        last.reader[touch.elements] = np.where(
-            (known == NOBODY) | (known == lane), lane, SEVERAL
-        )
+        last.reader[touch.elements] = np.where((known == NOBODY) | (known == lane), lane, SEVERAL)

@@ -38,7 +38,7 @@ class Reach:
 
 
 def reach(x: Explorer, state: State, frozen: int, landing: int = -1) -> Reach:
-    """``frozen``: the chain that does not move, -1: none; ``landing``: the copy that does not land."""
+    """``frozen``: the chain that stands still, -1: none; ``landing``: the copy that does."""
     return _Walk(x, state, frozen, landing).run()
 
 

@@ -114,5 +114,3 @@ def warpgroups(machine: Machine) -> list[Warpgroup]:
             over[w] = [sum(i < pc for i in waited) for pc in range(length)]
         found.append(Warpgroup(warps, mmas, begun, over))
     return found
-
-

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from tests.oracle.acts import ANY, UNWRITTEN, Act, Do, Machine, Use
 from tests.oracle.explorer import TooLarge
-from tests.oracle.reach import Reach, reach
-from tests.oracle.rest import ON_BARRIER, rest_of, warpgroups
+from tests.oracle.freedom import independent, landing_free
+from tests.oracle.rest import rest_of, warpgroups
 
 Bar = tuple[int, int, int, int, int]  # phase parity, count, pending, tx, unfenced init: chain + 1
 State = tuple[
@@ -26,23 +26,31 @@ State = tuple[
 ]
 
 
+class LanesPart(TooLarge):
+    """A phase can end between two lanes of one instruction: they are one chain here."""
+
+
 class Fault(Exception):
     """An act that the hardware leaves undefined."""
 
 
-def explore(machine: Machine, max_states: int = 200_000, *, warnings: bool = True) -> set[str]:
+def explore(
+    machine: Machine, max_states: int = 200_000, *, warnings: bool = True, reduced: bool = True
+) -> set[str]:
     """The first trouble that is found; empty if there is none. Raises TooLarge.
 
-    ``warnings``: what check only warns of is trouble, too.
+    ``warnings``: what check only warns of is trouble, too. ``reduced``: one order for what nothing
+    depends on.
     """
     if machine.trouble:
         return set(machine.trouble)
-    return Explorer(machine, max_states, warnings).run()
+    return Explorer(machine, max_states, warnings, reduced).run()
 
 
 class Explorer:
-    def __init__(self, machine: Machine, max_states: int, warnings: bool) -> None:
-        self.m, self.max_states, self.warnings = machine, max_states, warnings
+    def __init__(self, machine: Machine, max_states: int, warnings: bool, reduced: bool) -> None:
+        self.m, self.max_states = machine, max_states
+        self.warnings, self.reduced = warnings, reduced
         self.chains = machine.chains
         self.rest = [rest_of(machine, i) for i in range(len(self.chains))]
         self.groups = warpgroups(machine)
@@ -57,10 +65,9 @@ class Explorer:
         for f in machine.flights:
             if f.until is not None:
                 self.landing.setdefault((f.chain, f.until), []).append(f.use)
-        self.asynchronous = _or(
-            u.read | u.write for u in self._all_uses() if u.is_async
-        )
+        self.asynchronous = _or(u.read | u.write for u in self._all_uses() if u.is_async)
         self.trouble: set[str] = set()
+        self.parted = False
         self.states = 0
 
     def _all_uses(self) -> list[Use]:
@@ -87,12 +94,14 @@ class Explorer:
                 raise TooLarge
             self._races(state)
             after = self._successors(state)
-            if not after and not self.trouble:
+            if not after and not self.trouble and not self.parted:
                 self._end(state)
             for s in after:
                 if s not in seen:
                     seen.add(s)
                     stack.append(s)
+        if self.parted and not self.trouble:
+            raise LanesPart
         return self.trouble
 
     # -- what is wrong in a state ----------------------------------------------------------------
@@ -103,6 +112,8 @@ class Explorer:
             return
         shared = (1 << self.m.shared) - 1
         for f in self.m.flights:
+            if not (f.use.is_async or self.warnings):
+                continue  # cp.async keeps the memory alive: such a copy is useless, not harmful
             late_read = f.read_until is None and f.use.read & shared
             if late_read or (f.until is None and f.use.write & shared):
                 self.trouble.add("outstanding")
@@ -166,7 +177,7 @@ class Explorer:
                 try:
                     if not self._enabled(state, i, act):
                         continue
-                    if self._independent(state, i, act):
+                    if self.reduced and independent(self, state, i, act):
                         return [self._step(state, i, act)]
                 except Fault:
                     self.trouble.add("fault")
@@ -175,10 +186,13 @@ class Explorer:
         found = []
         try:
             for k in range(len(self.copies)):
-                if state[4] >> k & 1 and self._landing_free(state, k):
+                if self.reduced and state[4] >> k & 1 and landing_free(self, state, k):
                     return [self._land(state, k)]
             for i, act in enabled:
-                found.append(self._step(state, i, act))
+                try:
+                    found.append(self._step(state, i, act))
+                except LanesPart:
+                    self.parted = True
             for k in range(len(self.copies)):
                 if state[4] >> k & 1:
                     found.append(self._land(state, k))
@@ -211,87 +225,10 @@ class Explorer:
             case _:
                 return True
 
-    def _independent(self, state: State, i: int, act: Act) -> bool:
-        """Whether nothing that others can reach before chain i moves depends on its next act."""
-        do = act.do
-        if do in (Do.MEET, Do.MMA_COMMIT, Do.BAR_WAIT):
-            return True
-        if do is Do.BAR_ARRIVE and act.target in self.m.full:
-            return True
-        pcs = state[0]
-        if do in (Do.MMA, Do.MMA_WAIT):
-            group = self.groups[self.m.group_of[i // 2]]
-            count = group.begun if do is Do.MMA else group.over
-            now = max(count[w][pcs[2 * w]] for w in group.warps)
-            if count[i // 2][pcs[i] + 1] <= now:
-                return True  # another warp has begun it, or has seen its end
-        r = reach(self, state, i)
-        if do is Do.BAR_ARRIVE:
-            return not r.named >> act.target & 1
-        if do in ON_BARRIER and not self._barrier_free(state, act, r):
-            return False
-        unfenced = any(bar is not None and bar[4] for bar in state[1])
-        if do in (Do.FENCE_INIT, Do.FENCE_PROXY) and (do is Do.FENCE_INIT or act.fences_inits):
-            if r.inits or (unfenced and r.copies):
-                return False
-        if do is Do.FENCE_PROXY:  # before others' accesses it covers fewer: that is the worse order
-            return not act.space & (state[6] | state[7]) & r.asynchronous
-        uses = [act.use, *self.ending(i, pcs[i], act)]
-        return all(self._use_free(u, r) for u in uses)
-
-    def _barrier_free(self, state: State, act: Act, r: Reach) -> bool:
-        b = act.target
-        bar = state[1][b]
-        if bar is None or r.inits >> b & 1 or act.do is Do.INVAL:
-            used = (
-                b in r.arrivals
-                or b in r.landing
-                or (r.expects | r.copies | r.old_waits | r.inits) >> b & 1
-            )
-            return act.do is Do.INIT and not used and not r.fences_inits
-        _, _, pending, tx, _ = bar
-        match act.do:
-            case Do.WAIT:
-                return not r.complete >> b & 1
-            case Do.COPY:
-                return True
-            case Do.EXPECT:
-                return pending > r.arrivals.get(b, 0)
-            case _:
-                if pending < r.arrivals.get(b, 0) + act.n:
-                    return False  # the phase may complete without this arrival, or it overflows
-                if pending > act.n:
-                    return True
-                return b not in r.landing and not (r.expects | r.old_waits) >> b & 1
-
-    def _landing_free(self, state: State, k: int) -> bool:
-        act = self.copies[k][1]
-        b = act.target
-        bar = state[1][b]
-        if bar is None:
-            return False
-        r = reach(self, state, -1, k)
-        if b in r.arrivals or (r.inits | r.expects | r.copies | r.old_waits) >> b & 1:
-            return False
-        flying = act.tx + r.landing.get(b, 0)
-        if bar[2] == 0 and flying != bar[3] and b in r.landing:
-            return False
-        return self._use_free(act.use, r)
-
-    def _use_free(self, use: Use, r: Reach) -> bool:
-        if use.write & (r.read | r.write) or use.read & r.write:
-            return False
-        both = use.read | use.write
-        if use.is_async:
-            return True
-        return not both & (r.asynchronous | (r.fenced & self.asynchronous))
-
     def ending(self, i: int, pc: int, act: Act) -> list[Use]:
         """The uses that a group wait ends."""
         if act.do is Do.RETIRE:
-            return [
-                f.use for f in self.m.flights if f.chain == i and pc in (f.until, f.read_until)
-            ]
+            return [f.use for f in self.m.flights if f.chain == i and pc in (f.until, f.read_until)]
         if act.do is Do.MMA_WAIT:
             group = self.groups[self.m.group_of[i // 2]]
             return [m.use for m in group.mmas if m.waited.get(i // 2) == pc]
@@ -315,6 +252,7 @@ class Explorer:
                     raise Fault
                 bars = _put(bars, act.target, None)
             case Do.ARRIVE:
+                self._may_part(i, act, bars[act.target])
                 bars = _put(bars, act.target, _counted(bars[act.target], act.n, act.tx))
             case Do.EXPECT:
                 bar = bars[act.target]
@@ -367,6 +305,11 @@ class Explorer:
         if act.do is Do.ISSUE and act.use.is_async:
             self._read(act.use, values)
         return (tuple(moved), bars, named, held, flying, values, dirty, read)
+
+    def _may_part(self, i: int, act: Act, bar: Bar | None) -> None:
+        """More lanes arrive than the phase still takes, but a phase takes a whole warp."""
+        if bar is not None and i % 2 and act.n > bar[2] and act.n + act.n // 31 <= bar[1]:
+            raise LanesPart
 
     def _read(self, use: Use, values: tuple[int, ...]) -> None:
         for atom, meant in use.means:

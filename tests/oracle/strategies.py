@@ -58,9 +58,12 @@ def random_schedule(name: str, rng: Random) -> Schedule:
 
 def mutated(rng: Random, schedule: Schedule) -> Schedule:
     """One random mutation; the schedule itself if that one is refused."""
-    found = rng.choice(list(mutants(schedule))).schedule
+    found = list(mutants(schedule))
+    if not found:  # nothing is left that synchronises
+        return schedule
+    chosen = rng.choice(found).schedule
     try:
-        validate(found)
+        validate(chosen)
     except ScheduleError:
         return schedule
-    return found
+    return chosen

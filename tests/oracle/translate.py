@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.expr import Builtin
-from asyncsim.ir.op import FenceSpace, GroupKind, MbarrierRef, OpBase, Scope
+from asyncsim.ir.op import FenceSpace, GroupKind, MbarrierRef, MemScope, OpBase, Scope
 from asyncsim.ir.schedule import Schedule
 from tests.oracle.acts import Act, Do, Flight, Machine, Mma, Use
 from tests.oracle.footprints import Atoms, Touch
@@ -130,6 +130,7 @@ class _Translator:
         return self.index[key]
 
     def _raw(self, op: OpBase, pos: int, env: Env) -> Raw:
+        _known(op)
         raw = Raw(Do.ACCESS, op, pos)
         match op:
             case ops.MbarrierInit(mbarrier=ref, count=count):
@@ -152,9 +153,7 @@ class _Translator:
             case ops.TmaLoad(mbarrier=ref, src=src):
                 tx = self.touches.box_bytes(src)
                 target = self._barrier(ref, env)
-                return replace(
-                    raw, do=Do.COPY, target=target, tx=tx, touches=self._parts(op, env)
-                )
+                return replace(raw, do=Do.COPY, target=target, tx=tx, touches=self._parts(op, env))
             case ops.CpAsync() | ops.TmaStore():
                 return replace(raw, do=Do.ISSUE, touches=self._parts(op, env))
             case ops.CommitGroup(kind=GroupKind.WGMMA):
@@ -167,8 +166,9 @@ class _Translator:
                 return replace(raw, do=Do.FENCE_INIT)
             case ops.FenceProxyAsync():
                 return replace(raw, do=Do.FENCE_PROXY)
-            case ops.BarSync(barrier=id, threads=threads) | ops.BarArrive(
-                barrier=id, threads=threads
+            case (
+                ops.BarSync(barrier=id, threads=threads)
+                | ops.BarArrive(barrier=id, threads=threads)
             ):
                 target = self.named.setdefault(id, len(self.named))
                 n = threads or self.schedule.threads
@@ -184,9 +184,7 @@ class _Translator:
             case _:
                 raise Untranslated(type(op).__name__)
 
-    def _parts(
-        self, op: OpBase, env: Env
-    ) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
+    def _parts(self, op: OpBase, env: Env) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
         elected = self.touches.of(op, env, ELECTED)
         others = self.touches.of(op, env, OTHERS) if op.scope is Scope.ALL_LANES else ()
         self.trouble |= self.touches.trouble
@@ -261,6 +259,7 @@ class _Chains:
                 shared = (1 << self.m.shared) - 1
                 spaces = {
                     FenceSpace.SHARED: shared,
+                    FenceSpace.CLUSTER: shared,
                     FenceSpace.GLOBAL: ((1 << self.m.atoms) - 1) & ~shared,
                     FenceSpace.ALL: (1 << self.m.atoms) - 1,
                 }
@@ -340,6 +339,15 @@ class _Chains:
                 self._meet(raw.pos)
 
 
+def _known(op: OpBase) -> None:
+    """Clusters, weaker memory orders and atomics are not explored."""
+    parts = [getattr(op, name) for name in type(op).__dataclass_fields__]
+    remote = any(getattr(part, "rank", None) is not None for part in parts)
+    weak = getattr(op, "relaxed", False) or getattr(op, "memory", MemScope.CTA) is not MemScope.CTA
+    if remote or weak or getattr(op, "multicast", None) or getattr(op, "reduce", None):
+        raise Untranslated(f"{type(op).__name__} across CTAs, relaxed or reducing")
+
+
 def _full(m: Machine) -> frozenset[int]:
     users: dict[int, set[int]] = {}
     counts: dict[int, set[int]] = {}
@@ -354,8 +362,6 @@ def _full(m: Machine) -> frozenset[int]:
     return frozenset(
         b for b, warps in users.items() if b not in loose and counts[b] == {32 * len(warps)}
     )
-
-
 
 
 def global_elements(
