@@ -18,7 +18,7 @@ AXES: Mapping[str, tuple[int, ...]] = {
     "lag": (0, 1),
     "consumers": (1, 2),
     "k_order": (0, 1),
-    "distance": (0, 1, 2),
+    "distance": (0, 1),
 }
 """Parameters that shape the synchronisation."""
 

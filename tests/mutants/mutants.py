@@ -48,6 +48,13 @@ def _changed(schedule: Schedule, op: Op) -> Iterator[tuple[str, Schedule | None]
 Streams = tuple[tuple[object, ...], ...]
 
 
+STATIC = (
+    *("kind", "n", "read", "space", "barrier", "state", "memory", "relaxed"),
+    *("multicast", "reduce", "direction", "count"),
+)
+"""Operands of ops that are no part of the dynamic op."""
+
+
 def streams(schedule: Schedule) -> Streams:
     """What each warp of each CTA executes: ops with the values of their operands, no names.
 
@@ -65,7 +72,5 @@ def streams(schedule: Schedule) -> Streams:
 
 def _executed(dyn) -> object:  # type: ignore[no-untyped-def]
     op = dyn.op
-    static = tuple(
-        getattr(op, name) for name in ("kind", "n", "read", "space", "barrier") if hasattr(op, name)
-    )
+    static = tuple(getattr(op, name) for name in STATIC if hasattr(op, name))
     return type(op), op.scope, static, dyn.barrier, dyn.value, dyn.ints, dyn.accesses

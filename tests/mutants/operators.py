@@ -17,6 +17,7 @@ from asyncsim.ir.schedule import Schedule
 
 WARP_THREADS = 32
 UNIT_BYTES = 16  # what a bulk copy moves at least
+REGISTER_STEP = 8  # of setmaxnreg
 
 
 def is_dropped(op: Op) -> bool:
@@ -32,6 +33,8 @@ def is_dropped(op: Op) -> bool:
             | ops.MbarrierExpectTx()
             | ops.MbarrierArriveExpectTx()
             | ops.MbarrierWait()
+            | ops.MbarrierWaitState()
+            | ops.SetMaxNReg()
             | ops.CpAsync()
             | ops.TmaLoad()
             | ops.CommitGroup()
@@ -73,8 +76,11 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
             yield from _stages(op, op.mbarrier, schedule)
             yield "count+1", replace(op, count=count + 1)
             yield "count-1", replace(op, count=count - 1)
-        case ops.MbarrierInval():
+        case ops.MbarrierInval() | ops.MbarrierWaitState():
             yield from _stages(op, op.mbarrier, schedule)
+        case ops.SetMaxNReg(count=count):
+            yield "count+8", replace(op, count=count + REGISTER_STEP)
+            yield "count-8", replace(op, count=count - REGISTER_STEP)
         case ops.MbarrierExpectTx(bytes=amount) | ops.MbarrierArriveExpectTx(bytes=amount):
             yield from _stages(op, op.mbarrier, schedule)
             yield "bytes+16", replace(op, bytes=binary("+", amount, Const(UNIT_BYTES)))

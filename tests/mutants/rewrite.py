@@ -30,9 +30,9 @@ def moved(schedule: Schedule, op: Op, *, up: bool) -> Schedule | None:
 
 
 def by_other_lanes(op: Op) -> Op | None:
-    """The op run by all lanes instead of the elected one, or the other way round."""
+    """The op run by all lanes instead of some, or by the elected one instead of all."""
     match op.scope:
-        case Scope.ELECTED:
+        case Scope.ELECTED | Scope.OTHERS:
             return replace(op, scope=Scope.ALL_LANES)
         case Scope.ALL_LANES:
             return replace(op, scope=Scope.ELECTED)
@@ -61,8 +61,10 @@ def _replaced(body: Body, op: Op, new: Body) -> Body:
 
 def _with_inner(s: Stmt, change) -> Stmt:  # type: ignore[no-untyped-def]
     match s:
-        case For(body=body) | Elect(body=body):
+        case For(body=body):
             return replace(s, body=change(body))
+        case Elect(body=body, others=others):
+            return replace(s, body=change(body), others=change(others))
         case When(body=body, orelse=orelse):
             return replace(s, body=change(body), orelse=change(orelse))
         case Specialize(roles=roles):
@@ -74,7 +76,7 @@ def _with_inner(s: Stmt, change) -> Stmt:  # type: ignore[no-untyped-def]
 def _kept(s: Stmt) -> Body:
     """Nothing for a block that has become empty."""
     match s:
-        case For(body=()) | Elect(body=()) | When(body=(), orelse=()):
+        case For(body=()) | Elect(body=(), others=()) | When(body=(), orelse=()):
             return ()
         case _:
             return (s,)
@@ -100,7 +102,9 @@ def _moved(body: Body, op: Op) -> tuple[Body, Stmt | None]:
             case _, None:
                 return (*body[:i], *rest), None
             case Elect(), _:  # still at the same place: now past what stands before
-                return _put_before(body[:i], replace(s, body=(escaped,)), rest)
+                own = {"others" if any(x is op for x in s.others) else "body": (escaped,)}
+                alone = replace(s, **{"body": (), "others": (), **own})
+                return _put_before(body[:i], alone, rest)
             case Specialize(), _:
                 return body, escaped
             case _:
@@ -110,9 +114,15 @@ def _moved(body: Body, op: Op) -> tuple[Body, Stmt | None]:
 
 def _moved_inside(s: Stmt, op: Op) -> tuple[Stmt, Stmt | None]:
     match s:
-        case For(body=body) | Elect(body=body):
+        case For(body=body):
             inner, escaped = _moved(body, op)
             return (s if inner is body else replace(s, body=inner)), escaped
+        case Elect(body=body, others=others):
+            inner, escaped = _moved(body, op)
+            if inner is not body:
+                return replace(s, body=inner), escaped
+            inner, escaped = _moved(others, op)
+            return (s if inner is others else replace(s, others=inner)), escaped
         case When(body=body, orelse=orelse):
             inner, escaped = _moved(body, op)
             if inner is not body:
@@ -134,7 +144,8 @@ def _put_before(before: Body, s: Stmt, after: Body) -> tuple[Body, Stmt | None]:
     if not before:
         return after, s
     last = before[-1]
-    if isinstance(last, Elect) and len(last.body) > 1 and not _declares(last.body):
+    whole = not isinstance(last, Elect) or last.others or _declares(last.body)
+    if not whole and len(last.body) > 1:
         kept, passed = replace(last, body=last.body[:-1]), replace(last, body=last.body[-1:])
         return (*before[:-1], kept, s, passed, *after), None
     return (*before[:-1], s, last, *after), None
@@ -149,7 +160,7 @@ def _declares(body: Body) -> bool:
 
 def _re_elected(body: Body, op: Op) -> Body | None:
     for i, s in enumerate(body):
-        if isinstance(s, Elect) and any(x is op for x in s.body):
+        if isinstance(s, Elect) and not s.others and any(x is op for x in s.body):
             n = next(n for n, x in enumerate(s.body) if x is op)
             parts = (
                 replace(s, body=s.body[:n]),

@@ -19,7 +19,7 @@ from tests.mutants.score import RIGHT, Result, score
 
 EXPECTED: dict[tuple[str, str], dict[str, int]] = {
     ("sync_copy", ""): {"error": 10, "redundant": 2},
-    ("tma_copy", ""): {"refused": 2, "error": 41, "warning": 4, "redundant": 26, "missed": 1},
+    ("tma_copy", ""): {"refused": 2, "error": 41, "warning": 4, "redundant": 20, "missed": 1},
     ("tma_ring", "stages=2 consumers=1"): {
         "refused": 5,
         "error": 53,

@@ -22,6 +22,7 @@ class Do(Enum):
     ARRIVE = auto()
     EXPECT = auto()
     WAIT = auto()
+    WAIT_STATE = auto()
     COPY = auto()
     ACCESS = auto()
     ISSUE = auto()
@@ -57,7 +58,8 @@ class Act:
     that a wgmma wait needs. ``n``: count, arrivals, parity, threads; ``tx``: bytes.
 
     ``pos``: position in the warp's stream; ``flight``: index of the flight that an ISSUE begins;
-    ``space``: atoms that a proxy fence covers.
+    ``space``: atoms that a proxy fence covers; ``kept``: slot of the state that an arrive keeps or
+    a wait tests, -1: none.
     """
 
     do: Do
@@ -69,6 +71,7 @@ class Act:
     space: int = 0
     fences_inits: bool = False
     flight: int = -1
+    kept: int = -1
 
 
 @dataclass(slots=True)
@@ -115,3 +118,4 @@ class Machine:
     group_of: dict[int, int]  # warp: warpgroup
     full: frozenset[int]
     trouble: set[str]
+    states: int = 0  # slots of kept states

@@ -8,7 +8,6 @@ from random import Random
 
 from asyncsim.check import check
 from asyncsim.errors import ScheduleError
-from asyncsim.ir.op import MbarrierArrive, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Rule, Severity
@@ -35,8 +34,10 @@ class Level(IntEnum):
 
 
 def compare(schedule: Schedule) -> tuple[str, str]:
-    """(outcome, detail): "agree ...", "too large", "lanes part", "refused", "known", and what
-    must not be: "unsound" (check sees less), "accused" (check sees more), "incomplete", "crash"."""
+    """(outcome, detail): "agree ...", "refused", "known"; "too large" and "lanes part" where the
+    explorer cannot say, "declined" where check says that its search does not know such orders; and
+    what must not be: "unsound" (check sees less), "accused" (it sees more), "incomplete", "crash".
+    """
     try:
         result = check(schedule, max_states=MAX_SEARCHED)
     except ScheduleError:
@@ -57,21 +58,14 @@ def compare(schedule: Schedule) -> tuple[str, str]:
     names = sorted({f.rule.name for f in result.findings})
     detail = f"explorer {sorted(trouble)}; check {names}"
     if result.verdict is Verdict.INCOMPLETE:
-        outcome = "lanes part" if _lanes_may_part(schedule, result.note) else "incomplete"
+        searched_all = result.stats["states"] < MAX_SEARCHED
+        outcome = "declined" if searched_all else "incomplete"
         return outcome, f"{detail}; {result.note}"
     if said < level:
         return ("known" if trouble <= KNOWN else "unsound"), detail
     if said > level:
         return "accused", detail
     return f"agree {level.name.lower()}", detail
-
-
-def _lanes_may_part(schedule: Schedule, note: str) -> bool:
-    """Check decides nothing where a phase can end between two lanes of one arrive, and says so."""
-    wide = any(
-        isinstance(op, MbarrierArrive) and op.scope is Scope.ALL_LANES for op in schedule.ops()
-    )
-    return wide and note.startswith(("condition A", "condition E"))
 
 
 def level_of(result: CheckResult) -> Level:

@@ -60,7 +60,7 @@ def _barrier_free(state: State, act: Act, r: Reach) -> bool:
         return act.do is Do.INIT and not used and not r.fences_inits
     pending = bar[2]
     match act.do:
-        case Do.WAIT:
+        case Do.WAIT | Do.WAIT_STATE:
             return not r.complete >> b & 1
         case Do.COPY:
             return True

@@ -54,7 +54,7 @@ class LaneConflicts:
             for last in self._last.values():
                 last.clear()
             return False
-        if isinstance(op, ops.WaitGroup) and op.scope is Scope.ALL_LANES and not op.read:
+        if isinstance(op, ops.WaitGroup) and op.scope is not Scope.ELECTED and not op.read:
             landed, self._flying = self._flying, []
             for touch in landed:  # from here on another lane may read it after a meeting
                 self._record(touch)

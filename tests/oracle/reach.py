@@ -47,6 +47,7 @@ class _Walk:
         self.x, self.state, self.frozen = x, state, frozen
         self.stop = list(state[0])
         self.r = Reach()
+        self.kept: set[int] = set()
         self.arrived = [n[2] for n in state[2]]
         for k, (_, act) in enumerate(x.copies):
             if state[4] >> k & 1 and k != landing:
@@ -80,7 +81,16 @@ class _Walk:
         match act.do:
             case Do.WAIT:
                 bar = state[1][act.target]
-                now = bar is None or bar[0] != act.n
+                now = bar is None or bar[0] % 2 != act.n
+                if now:
+                    self.r.old_waits |= 1 << act.target
+                return now or bool(self.r.complete >> act.target & 1)
+            case Do.WAIT_STATE:
+                bar = state[1][act.target]
+                kept = state[8][act.kept]
+                now = bar is None or kept != (act.target, bar[0])
+                if act.kept in self.kept:  # by an arrive within reach: of the phase that is open
+                    now = bar is None
                 if now:
                     self.r.old_waits |= 1 << act.target
                 return now or bool(self.r.complete >> act.target & 1)
@@ -114,6 +124,7 @@ class _Walk:
                 self._uses(use)
         match act.do:
             case Do.ARRIVE:
+                self.kept |= {act.kept}
                 r.arrivals[b] = r.arrivals.get(b, 0) + act.n
                 if act.tx:
                     r.expects |= 1 << b

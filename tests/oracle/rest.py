@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tests.oracle.acts import Do, Flight, Machine, Mma
 
-ON_BARRIER = frozenset({Do.INIT, Do.INVAL, Do.ARRIVE, Do.EXPECT, Do.WAIT, Do.COPY})
+ON_BARRIER = frozenset({Do.INIT, Do.INVAL, Do.ARRIVE, Do.EXPECT, Do.WAIT, Do.WAIT_STATE, Do.COPY})
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from tests.oracle.explorer import TooLarge
 from tests.oracle.freedom import independent, landing_free
 from tests.oracle.rest import rest_of, warpgroups
 
-Bar = tuple[int, int, int, int, int]  # phase parity, count, pending, tx, unfenced init: chain + 1
+Bar = tuple[int, int, int, int, int]  # phase, count, pending, tx, unfenced init: chain + 1
 State = tuple[
     tuple[int, ...],  # pc of each chain
     tuple[Bar | None, ...],
@@ -23,6 +23,7 @@ State = tuple[
     tuple[int, ...],  # value of each atom
     int,  # atoms with a generic write, and
     int,  # with a generic read, that no proxy fence has covered
+    tuple[tuple[int, int], ...],  # kept states: mbarrier and phase
 ]
 
 
@@ -84,6 +85,7 @@ class Explorer:
             (UNWRITTEN,) * self.m.atoms,
             0,
             0,
+            ((-1, 0),) * self.m.states,
         )
         seen = {start}
         stack = [start]
@@ -207,7 +209,12 @@ class Explorer:
                 bar = state[1][act.target]
                 if bar is None:
                     raise Fault
-                return bar[0] != act.n
+                return bar[0] % 2 != act.n
+            case Do.WAIT_STATE:
+                bar, (b, phase) = state[1][act.target], state[8][act.kept]
+                if bar is None or b != act.target or bar[0] > phase + 1:
+                    raise Fault  # not a state of this barrier, or of a phase too old to test
+                return bar[0] == phase + 1
             case Do.MEET:
                 twin = self._next(pcs, i ^ 1)
                 return twin is not None and twin.do is Do.MEET
@@ -237,7 +244,7 @@ class Explorer:
     # -- doing it ------------------------------------------------------------------------------
 
     def _step(self, state: State, i: int, act: Act) -> State:
-        pcs, bars, named, held, flying, values, dirty, read = state
+        pcs, bars, named, held, flying, values, dirty, read, kept = state
         moved = list(pcs)
         moved[i] += 1
         match act.do:
@@ -252,7 +259,10 @@ class Explorer:
                     raise Fault
                 bars = _put(bars, act.target, None)
             case Do.ARRIVE:
-                self._may_part(i, act, bars[act.target])
+                bar = bars[act.target]
+                self._may_part(i, act, bar)
+                if act.kept >= 0 and bar is not None:
+                    kept = _put(kept, act.kept, (act.target, bar[0]))
                 bars = _put(bars, act.target, _counted(bars[act.target], act.n, act.tx))
             case Do.EXPECT:
                 bar = bars[act.target]
@@ -304,7 +314,7 @@ class Explorer:
             self._read(act.use, values)
         if act.do is Do.ISSUE and act.use.is_async:
             self._read(act.use, values)
-        return (tuple(moved), bars, named, held, flying, values, dirty, read)
+        return (tuple(moved), bars, named, held, flying, values, dirty, read, kept)
 
     def _may_part(self, i: int, act: Act, bar: Bar | None) -> None:
         """More lanes arrive than the phase still takes, but a phase takes a whole warp."""
@@ -323,22 +333,22 @@ class Explorer:
             self.trouble.add("proxy, read before write")
 
     def _land(self, state: State, k: int) -> State:
-        pcs, bars, named, held, flying, values, dirty, read = state
+        pcs, bars, named, held, flying, values, dirty, read, kept = state
         act = self.copies[k][1]
         values = _written(values, act.use)
         bars = _put(bars, act.target, _counted(bars[act.target], 0, -act.tx))
-        return (pcs, bars, named, held, flying & ~(1 << k), values, dirty, read)
+        return (pcs, bars, named, held, flying & ~(1 << k), values, dirty, read, kept)
 
 
 def _counted(bar: Bar | None, arrivals: int, tx: int) -> Bar:
     """After arrivals and bytes; Fault if more arrive than are pending."""
     if bar is None or arrivals > bar[2]:
         raise Fault
-    parity, count, pending, bytes_, unfenced = bar
+    phase, count, pending, bytes_, unfenced = bar
     pending, bytes_ = pending - arrivals, bytes_ + tx
     if pending or bytes_:
-        return (parity, count, pending, bytes_, unfenced)
-    return (parity ^ 1, count, count, 0, unfenced)
+        return (phase, count, pending, bytes_, unfenced)
+    return (phase + 1, count, count, 0, unfenced)
 
 
 def _put(items, index, item):  # type: ignore[no-untyped-def]

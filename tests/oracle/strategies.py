@@ -43,6 +43,8 @@ GENERATORS: Mapping[str, Generator] = {
     "case_cp_async": of_case(cases.cp_async),
     "case_lanes": of_case(cases.lanes),
     "case_free": of_case(cases.free),
+    "case_states": of_case(cases.states),
+    "case_parts": of_case(cases.parts),
 }
 
 

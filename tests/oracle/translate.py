@@ -21,6 +21,7 @@ from tests.oracle.warpgroups import Registers
 from tests.stream.interpreter import Env, interpret, value_of
 
 ELECTED, OTHERS = (0,), tuple(range(1, 32))
+CHAINS = {Scope.ALL_LANES: (0, 1), Scope.ELECTED: (0,), Scope.OTHERS: (1,)}
 
 
 class Untranslated(Exception):
@@ -56,6 +57,7 @@ class _Translator:
         self.atoms = Atoms(schedule)
         self.trouble: set[str] = set()
         self.named: dict[int, int] = {}
+        self.slots: dict[tuple[int, str], int] = {}
         self.machine: Machine
 
     def run(self) -> Machine:
@@ -85,7 +87,7 @@ class _Translator:
             if any(conflicts.step(r.op, r.pos, r.do, r.touches[1]) for r in stream):
                 self.trouble.add("lanes")
         self._groups_agree()
-        m.named = len(self.named)
+        m.named, m.states = len(self.named), len(self.slots)
         m.full = _full(m)
         return m
 
@@ -145,6 +147,8 @@ class _Translator:
             case ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=amount):
                 tx = value_of(amount, env)
                 return replace(raw, do=Do.ARRIVE, target=self._barrier(ref, env), n=1, tx=tx)
+            case ops.MbarrierWaitState(mbarrier=ref):
+                return replace(raw, do=Do.WAIT_STATE, target=self._barrier(ref, env))
             case ops.MbarrierWait(mbarrier=ref, parity=parity):
                 bit = value_of(parity, env)
                 if bit not in (0, 1):
@@ -185,8 +189,9 @@ class _Translator:
                 raise Untranslated(type(op).__name__)
 
     def _parts(self, op: OpBase, env: Env) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
-        elected = self.touches.of(op, env, ELECTED)
-        others = self.touches.of(op, env, OTHERS) if op.scope is Scope.ALL_LANES else ()
+        elected = self.touches.of(op, env, ELECTED) if op.scope is not Scope.OTHERS else ()
+        several = op.scope in (Scope.ALL_LANES, Scope.OTHERS)
+        others = self.touches.of(op, env, OTHERS) if several else ()
         self.trouble |= self.touches.trouble
         return elected, others
 
@@ -242,7 +247,7 @@ class _Chains:
                 self._meet(raw.pos)
                 self._wgmma(raw)
             case _:
-                for i in range(2 if raw.op.scope is Scope.ALL_LANES else 1):
+                for i in CHAINS[raw.op.scope]:
                     self._own(raw, i, first + i)
 
     def _own(self, raw: Raw, i: int, chain: int) -> None:
@@ -252,6 +257,10 @@ class _Chains:
         if raw.do in (Do.ARRIVE, Do.EXPECT, Do.COPY):
             act = replace(act, n=raw.n * lanes, tx=raw.tx * lanes)
         op = raw.op
+        name = getattr(op, "state", None)
+        if name is not None:
+            slots = self.t.slots
+            act = replace(act, kept=slots.setdefault((chain, name), len(slots)))
         match op:
             case ops.MbarrierInit() if i:
                 self.t.trouble.add("init by several lanes")
@@ -372,7 +381,7 @@ def global_elements(
     for warp in range(schedule.warps):
         for op, env, _ in interpret(schedule, block, warp):
             env[Builtin.CTA_RANK.value] = 0
-            lanes = ELECTED if op.scope is not Scope.ALL_LANES else tuple(range(32))
+            lanes = {Scope.ALL_LANES: ELECTED + OTHERS, Scope.OTHERS: OTHERS}.get(op.scope, ELECTED)
             for touch in touches.of(op, env, lanes):
                 name, stage = touch.buffer
                 if stage < 0:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator
+from dataclasses import replace
 
 from asyncsim.ir.expr import Arg, Binary, Builtin, BuiltinRef, Const, Expr, Unary, Var
-from asyncsim.ir.op import OpBase
+from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 
@@ -79,9 +80,12 @@ def _block(
                 yield from _block(chosen, env, warp, loops)
             case Set(var=var, value=value):
                 env[var] = value_of(value, env)
-            case Elect(body=inner, of_role=of_role):
-                if not of_role or env[Builtin.WARP_IN_ROLE.value] == 0:
+            case Elect(body=inner, of_role=of_role, others=others):
+                elected = not of_role or env[Builtin.WARP_IN_ROLE.value] == 0
+                if elected:
                     yield from _block(inner, env, warp, loops)
+                for op, then, at in _block(others, env, warp, loops):
+                    yield (op if elected else replace(op, scope=Scope.ALL_LANES)), then, at
             case Specialize(roles=roles):
                 for role in roles:
                     if role.first_warp <= warp < role.first_warp + role.warps:
