@@ -14,6 +14,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Const, Expr, binary
 from asyncsim.ir.op import FenceSpace, GroupKind, MbarrierRef, Op
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.tcgen05 import Tcgen05Access, Tcgen05Side
 
 WARP_THREADS = 32
 UNIT_BYTES = 16  # what a bulk copy moves at least
@@ -89,6 +90,15 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
             yield "count-1", replace(op, count=count - 1)
         case ops.MbarrierInval() | ops.MbarrierWaitState():
             yield from _stages(op, op.mbarrier, schedule)
+        case ops.Tcgen05Alloc(columns=columns):
+            yield "columns*2", replace(op, columns=2 * columns)
+            yield "columns/2", replace(op, columns=columns // 2)
+        case ops.Tcgen05Wait(what=what):
+            (other,) = set(Tcgen05Access) - {what}
+            yield "other", replace(op, what=other)
+        case ops.Tcgen05Fence(side=side):
+            (opposite,) = set(Tcgen05Side) - {side}
+            yield "other", replace(op, side=opposite)
         case ops.SetMaxNReg(count=count):
             yield "count+8", replace(op, count=count + REGISTER_STEP)
             yield "count-8", replace(op, count=count - REGISTER_STEP)
@@ -99,7 +109,7 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
         case ops.MbarrierWait(parity=parity):
             yield from _stages(op, op.mbarrier, schedule)
             yield "parity", replace(op, parity=binary("^", parity, Const(1)))
-        case ops.TmaLoad() | ops.StAsync():
+        case ops.TmaLoad() | ops.StAsync() | ops.Tcgen05Commit():
             yield from _stages(op, op.mbarrier, schedule)
         case ops.WaitGroup(kind=kind, n=n, read=read):
             yield "n+1", replace(op, n=n + 1)
@@ -126,6 +136,13 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
             | ops.BarrierClusterWait()
             | ops.WgmmaFence()
             | ops.WgmmaMmaAsync()
+            | ops.Tcgen05Dealloc()
+            | ops.Tcgen05RelinquishAllocPermit()
+            | ops.Tcgen05Mma()
+            | ops.Tcgen05Cp()
+            | ops.Tcgen05Shift()
+            | ops.Tcgen05Ld()
+            | ops.Tcgen05St()
             | ops.LdGlobal()
             | ops.StGlobal()
             | ops.LdShared()

@@ -6,6 +6,7 @@ from random import Random
 
 from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Work
 from asyncsim.ir.schedule import Schedule
+from tests.check.written import written
 from tests.oracle.rings import FOLD, chance
 
 ADD = ComputeDef(
@@ -25,7 +26,7 @@ def cp_async(rng: Random) -> Schedule:
     k.block(warps)
     source = k.global_tensor("source", (steps * 32 * warps, 4), "f32")
     ring = k.smem_tile("ring", (32 * warps, 4), "f32", stages=stages)
-    x, own = k.fragment("x", registers=1), k.fragment("own", registers=4)
+    x, own = written(k, "x", registers=1), written(k, "own", registers=4)
 
     def copy(stage, step) -> None:  # type: ignore[no-untyped-def]
         k.cp_async.copy_tile(ring[stage], source, (step * 32 * warps, 0), threads=32 * warps)
@@ -70,7 +71,7 @@ def bulk_store(rng: Random) -> Schedule:
     out = k.global_tensor("out", (steps * warps, 32), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(warps, 32))
     tile = k.smem_tile("tile", (warps, 32), "f32", stages=stages)
-    x = k.fragment("x", registers=1)
+    x = written(k, "x", registers=1)
     with k.loop(steps) as i:
         stage = tile[i % stages]
         with k.elect_thread():
@@ -136,7 +137,7 @@ def plain(rng: Random) -> Schedule:
     k.grid(ctas)
     data = k.global_tensor("data", (ctas * warps + 1, 32), "f32", output=True)
     tile = k.smem_tile("tile", (warps, 32), "f32")[0]
-    x = k.fragment("x", registers=1)
+    x = written(k, "x", registers=1)
     row = k.block_idx * warps + k.warp_in_role
     other = k.block_idx * warps + (k.warp_in_role + 1) % warps
     meet = rng.choice([k.bar.sync, k.bar.sync, k.bar.warp_sync])

@@ -11,6 +11,7 @@ from random import Random
 
 from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Work
 from asyncsim.ir.schedule import Schedule
+from tests.check.written import written
 
 FOLD = ComputeDef(
     name="fold",
@@ -41,7 +42,7 @@ def tma_ring(rng: Draw) -> Schedule:
     ring = k.smem_tile("ring", (copies, 32), "f32", stages=stages)
     full = k.mbarriers("full", count=2 if style == 3 else 1, stages=stages)
     empty = k.mbarriers("empty", count=warps * (32 if wide else 1), stages=stages)
-    x = k.fragment("x", registers=1)
+    x = written(k, "x", registers=1)
     _init(k, rng, full, empty)
     with k.specialize():
         with k.role("consumer", warps=warps):
@@ -154,7 +155,7 @@ def rendezvous(rng: Draw) -> Schedule:
     warps, rounds = rng.choice([2, 2, 3]), rng.randint(1, 4)
     stages, wide = rng.choice([1, 1, 2]), chance(rng, 0.3)
     tile = k.smem_tile("tile", (1, 32), "f32", stages=stages)
-    x = k.fragment("x", registers=1)
+    x = written(k, "x", registers=1)
     bars = k.mbarriers("meet", count=warps * (32 if wide else 1), stages=stages)
     turns = chance(rng, 0.7)
     _init(k, rng, bars)
@@ -185,7 +186,7 @@ def named(rng: Draw) -> Schedule:
     rounds, readers = rng.randint(1, 4), rng.choice([1, 1, 2])
     threads = 32 * (1 + readers)
     tile = k.smem_tile("tile", (1, 32), "f32")
-    x = k.fragment("x", registers=1)
+    x = written(k, "x", registers=1)
     filled, freed = (
         k.named_barrier(name, id=i, threads=threads) for i, name in ((1, "filled"), (2, "freed"))
     )
