@@ -17,7 +17,7 @@ from asyncsim.check.collectives import WgmmaSteps, join_lanes
 from asyncsim.check.copies import Copies
 from asyncsim.check.model import Agent, Fault, Step, StopExecution, chains_of
 from asyncsim.ir import op as ops
-from asyncsim.ir.op import FenceSpace, GroupKind, Op
+from asyncsim.ir.op import FenceSpace, GroupKind, Op, Scope
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Dyn
 from asyncsim.sync import SyncFault
@@ -110,7 +110,14 @@ class Steps:
 
     def _lifecycle(self, agent: Agent, step: Step) -> bool:
         b = self._barrier(step.dyn)
-        if isinstance(step.dyn.op, ops.MbarrierInit):
+        init = isinstance(step.dyn.op, ops.MbarrierInit)
+        if step.dyn.op.scope is not Scope.ELECTED:
+            what, rule = (
+                ("init", Rule.REINIT_WITHOUT_INVAL) if init else ("inval", Rule.USE_BEFORE_INIT)
+            )
+            message = f"32 lanes execute mbarrier.{what} of {b.key}; after the first of them it is "
+            raise SyncFault(rule, message + ("live" if init else "invalid"))
+        if init:
             self._x.barriers.init(b, step.dyn.value, step, chains_of(agent, step))
         else:
             self._x.barriers.inval(b, step, chains_of(agent, step))

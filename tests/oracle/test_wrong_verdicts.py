@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from asyncsim import ScheduleBuilder
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
@@ -13,10 +11,6 @@ def rules(schedule: Schedule) -> list[str]:
     return [f.rule.name for f in check(schedule).findings if f.severity.value == "error"]
 
 
-@pytest.mark.xfail(
-    strict=True,
-    reason="32 lanes execute the init: for all but one of them the mbarrier is live already",
-)
 def test_init_by_all_lanes() -> None:
     k = ScheduleBuilder("init")
     barrier = k.mbarriers("barrier", count=1)
