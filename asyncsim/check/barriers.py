@@ -11,7 +11,8 @@ from asyncsim.check.barrier import Barrier, LastArrival
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.counting import Arrival, Counting, Wait
 from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, PhaseWait, Step
-from asyncsim.ir.op import MbarrierArrive, MbarrierArriveExpectTx, MbarrierWaitOp, MemScope
+from asyncsim.check.scopes import released
+from asyncsim.ir.op import MbarrierWaitOp, MemScope
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync import ArriveState
@@ -133,25 +134,11 @@ class Barriers:
         generation = b.state.generation
         b.last_arrivals[step.warp.index] = LastArrival(generation, step, count)
         epoch = (step.pos + 1) << chain.shift_control
-        near, far = self._released(b, chain, step, clock)
+        near, far = released(b, chain, step, clock, self._control_mask)
         b.far = self._layout.join(b.far, far)
         self._count(b, Counted(Kind.ARRIVAL, clock, epoch, tx, step), near, epoch)
         if b.state.arrive(count):
             self._completed(b, step)
-
-    def _released(self, b: Barrier, chain: Chain, step: Step, clock: int) -> tuple[int, int]:
-        """What an arrival makes known to every wait, and to those that acquire at cluster scope.
-
-        CTA scope speaks to the own CTA, whatever the barrier; relaxed orders phases and no data.
-        """
-        op = step.dyn.op
-        assert isinstance(op, MbarrierArrive | MbarrierArriveExpectTx)
-        control = clock & self._control_mask
-        if op.relaxed:
-            return control, 0
-        if chain.warp.place.rank == b.key.cta:
-            return clock, 0
-        return control, clock if op.memory is MemScope.CLUSTER else 0
 
     def expect(self, b: Barrier, chain: Chain, step: Step, tx: int) -> None:
         """expect_tx alone: relaxed, it orders phases and no data."""

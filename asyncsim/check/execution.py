@@ -64,8 +64,7 @@ class Execution:
     ``places`` are all warps of the CTAs by rank, ``events`` their streams. ``chain_phases``: a wait
     also acquires what earlier phases of its barrier have released, as any single execution does;
     off for the certificate, which speaks for all executions. ``bounds`` checks the plain global
-    accesses. ``counting``: the barriers that are decided by counting. ``meets``: lanes wait for
-    each other at the end of an election, as long as the execution gets on so.
+    accesses. ``counting``: barriers decided by counting. ``meets``: lanes wait behind an election.
     """
 
     def __init__(
