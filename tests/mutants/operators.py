@@ -147,17 +147,6 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
             | ops.StGlobal()
             | ops.LdShared()
             | ops.StShared()
-            | ops.Tcgen05Alloc()
-            | ops.Tcgen05Dealloc()
-            | ops.Tcgen05RelinquishAllocPermit()
-            | ops.Tcgen05Commit()
-            | ops.Tcgen05Wait()
-            | ops.Tcgen05Fence()
-            | ops.Tcgen05Mma()
-            | ops.Tcgen05Cp()
-            | ops.Tcgen05Shift()
-            | ops.Tcgen05Ld()
-            | ops.Tcgen05St()
             | ops.Compute()
         ):
             return  # no operand that only synchronises
