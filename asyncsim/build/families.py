@@ -61,6 +61,14 @@ class CpAsyncFamily(Family):
         for to, box in _chunks(self._k, dst, src, start, threads):
             self.copy(to, box)
 
+    def mbarrier_arrive(self, barrier: MbarrierRef, *, noinc: bool = False) -> None:
+        """cp.async.mbarrier.arrive: each lane arrives once its earlier copies are complete.
+
+        Without ``noinc`` the phase needs one arrival more for each of them, which is this one; with
+        it they are among those that the barrier counts.
+        """
+        self._k.emit(ops.CpAsyncMbarrierArrive, mbarrier=barrier, noinc=noinc)
+
     def commit_group(self) -> None:
         """cp.async.commit_group: close the group of the thread's copies so far."""
         self._k.emit(ops.CommitGroup, kind=GroupKind.CP_ASYNC)

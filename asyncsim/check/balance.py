@@ -19,6 +19,8 @@ class Kind(Enum):
     ARRIVAL = "arrival"
     EXPECT = "expect"
     LANDING = "landing"
+    RAISE = "raise"  # of the pending count, by an observer whose arrival follows by itself
+    PAIRED = "paired"  # that arrival
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ Covers = Callable[[int, int], bool]
 def premature(counted: Sequence[Counted], covers: Covers) -> bool:
     """Whether some proper predecessor-closed subset with all arrivals is balanced (or may be)."""
     arrivals = [c for c in counted if c.kind is Kind.ARRIVAL]
-    expects = [c for c in counted if c.kind is Kind.EXPECT]
+    # a raise is a reason to wait for its own arrival, as announced bytes are for theirs
+    expects = [c for c in counted if c.kind in (Kind.EXPECT, Kind.RAISE)]
     free = [e for e in expects if not any(covers(a.clock, e.epoch) for a in arrivals)]
     landings = [c for c in counted if c.kind is Kind.LANDING]
     total = sum(c.tx for c in counted if c.kind is not Kind.LANDING)
@@ -54,7 +57,7 @@ def premature(counted: Sequence[Counted], covers: Covers) -> bool:
         sum(1 << j for j, e in enumerate(free) if j != i and covers(c.clock, e.epoch))
         for i, c in enumerate(items)
     ]
-    gain = [c.tx if c.kind is Kind.EXPECT else -c.tx for c in items]
+    gain = [-c.tx if c.kind is Kind.LANDING else c.tx for c in items]
     everything = (1 << len(items)) - 1
     for chosen in range(everything):
         members = [i for i in range(len(items)) if chosen >> i & 1]

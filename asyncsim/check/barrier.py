@@ -48,6 +48,7 @@ class Barrier:
         "landings",
         "last_arrivals",
         "last_landing",
+        "last_tracked",
         "observed",
         "released",
         "released_far",
@@ -88,5 +89,17 @@ class Barrier:
         self.completed_by.clear()
         self.observed = -1  # the latest generation that a wait has observed
         self.last_landing: tuple[int, Step] | None = None
+        self.last_tracked: tuple[int, Step] | None = None  # cp.async.mbarrier.arrive
         self.last_arrivals: dict[int, LastArrival] = {}  # by warp
         self.expected = self.landed = 0
+
+    def same_op_elsewhere(self, step: Step) -> list[LastArrival]:
+        """Arrivals of the last completed phase by the same op in the same step of other warps."""
+        return [
+            last
+            for last in self.last_arrivals.values()
+            if last.generation == self.state.generation - 1
+            and last.step.warp is not step.warp
+            and last.step.dyn.op is step.dyn.op
+            and last.step.event[1] == step.event[1]
+        ]

@@ -11,8 +11,7 @@ from asyncsim.check.barrier import Barrier, LastArrival
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.counting import Arrival, Counting, Wait
 from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, PhaseWait, Step
-from asyncsim.check.scopes import released
-from asyncsim.ir.op import MbarrierWaitOp, MemScope
+from asyncsim.check.scopes import acquired, released
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync import ArriveState
@@ -80,7 +79,7 @@ class Barriers:
         Waits on earlier phases are, by condition C; a landing of the open phase nobody can know.
         """
         clock = self._infer(b, chain.now(step.pos), b.state.generation + 1)
-        landed = b.last_landing[0] + 2 if b.last_landing else 0
+        landings = [last[0] + 2 for last in (b.last_landing, b.last_tracked) if last]
         other = b.waits[-1][1] if b.waits else b.counted[-1].step if b.counted else None
         for waiter_chain, wait in b.waits:
             epoch = (wait.pos + 1) << waiter_chain.shift_control
@@ -92,7 +91,7 @@ class Barriers:
         ordered = (
             not b.waiters
             and self.level(b, clock) > b.state.generation
-            and self.level(b, clock, Section.MEMORY) >= landed
+            and self.level(b, clock, Section.MEMORY) >= max(landings, default=0)
             and self._layout.covers(clock, b.wait_epochs, self._control)
             and self._layout.covers(clock, b.counted_epochs, self._control)
             and self._layout.covers(clock, b.idle_epochs, self._control)
@@ -169,14 +168,45 @@ class Barriers:
             self._completed(b, step)
         return (b.base + generation + 2) << self._layout.shift(Section.MEMORY, b.comp)
 
-    def signal(self, b: Barrier, clock: int, released: int, epoch: int, step: Step) -> None:
-        """One arrival some time after ``clock`` (tcgen05.commit), which ``epoch`` knows of."""
-        need = b.state.generation + 1
+    def raise_pending(self, b: Barrier, chain: Chain, step: Step) -> None:
+        """Each lane's arrival will need one more in the open phase: that one."""
+        self._in_phase(b, chain, step, arrival=False)
+        clock = chain.publish(step.pos)
+        b.state.add_pending(chain.lanes)
+        b.uncounted_expects = True
+        epoch = (step.pos + 1) << chain.shift_control
+        counted = Counted(Kind.RAISE, clock, epoch, 0, step)
+        self._count(b, counted, clock & self._control_mask, epoch)
+
+    def signal(
+        self,
+        b: Barrier,
+        clock: int,
+        released: int,
+        epoch: int,
+        step: Step,
+        *,
+        count: int = 1,
+        kind: Kind = Kind.ARRIVAL,
+    ) -> None:
+        """``count`` arrivals, one by one, some time after ``clock``, of which ``epoch`` knows (0:
+        nothing does)."""
+        parts = 0 < b.state.pending < count and b.state.count >= WARP
+        while count:
+            part = min(count, b.state.pending or count) if parts else count
+            self._signal(b, Counted(kind, clock, epoch, 0, step), released, part)
+            count -= part
+
+    def _signal(self, b: Barrier, counted: Counted, released: int, count: int) -> None:
+        need, step = b.state.generation + 1, counted.step
         if b.state.initialised:
-            self._require(b, self._infer(b, clock, need), need, step, Condition.A)
-        b.last_arrivals[step.warp.index] = LastArrival(b.state.generation, step, 1)
-        self._count(b, Counted(Kind.ARRIVAL, clock, epoch, 0, step), released, epoch)
-        if b.state.arrive():
+            self._require(b, self._infer(b, counted.clock, need), need, step, Condition.A)
+        b.last_arrivals[step.warp.index] = LastArrival(b.state.generation, step, count)
+        if not counted.epoch:
+            b.landings += 1
+            b.last_tracked = b.state.generation, step
+        self._count(b, counted, released, counted.epoch)
+        if b.state.arrive(count):
             self._completed(b, step)
 
     def wait(self, b: Barrier, chains: tuple[Chain, ...], step: Step, *, passes: bool) -> bool:
@@ -199,22 +229,13 @@ class Barriers:
             if observed >= 0:
                 start = self._infer(b, clock, observed + 1)
                 self._require(b, start, observed + 1, step, Condition.D)
-                chain.clock = self._layout.join(start, self._acquired(b, step))
+                chain.clock = self._layout.join(start, acquired(self._layout, b, step))
             else:
                 self._require(b, clock, 1, step, Condition.F)
             epoch = (step.pos + 1) << chain.shift_control
             b.wait_epochs = self._layout.join(b.wait_epochs, epoch)
             b.waits.append((chain, step))
         return True
-
-    def _acquired(self, b: Barrier, step: Step) -> int:
-        op = step.dyn.op
-        assert isinstance(op, MbarrierWaitOp)
-        if op.relaxed:
-            return b.released & self._control_mask
-        if op.memory is MemScope.CLUSTER:
-            return self._layout.join(b.released, b.released_far)
-        return b.released
 
     def knows_init(self, b: Barrier, clock: int, step: Step) -> None:
         """Condition F for an op that will count later (the issue of a copy)."""
@@ -337,7 +358,7 @@ class Barriers:
         if known == 0:
             self._breach(self._make(b, Condition.F, b.state.generation, step, b.init))
             return
-        twins = _same_op_elsewhere(b, step) if condition is Condition.A else []
+        twins = b.same_op_elsewhere(step) if condition is Condition.A else []
         if twins and sum(twin.weight for twin in twins) >= b.state.count:
             made = self._make(b, condition, b.state.generation - 1, step, twins[0].step)
             self._breach(replace(made, surplus=True))
@@ -386,15 +407,3 @@ class Barriers:
             step=step,
             other=other,
         )
-
-
-def _same_op_elsewhere(b: Barrier, step: Step) -> list[LastArrival]:
-    """Arrivals of the last completed phase by the same op in the same step of other warps."""
-    return [
-        last
-        for last in b.last_arrivals.values()
-        if last.generation == b.state.generation - 1
-        and last.step.warp is not step.warp
-        and last.step.dyn.op is step.dyn.op
-        and last.step.event[1] == step.event[1]
-    ]

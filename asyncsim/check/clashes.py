@@ -22,6 +22,11 @@ class Clashes:
     ) -> None:
         self._layout, self._warps, self._clash = layout, warps, clash
 
+    def over(self, x: Touch, clock: int, guards: int) -> bool:
+        """Whether a clock knows, one way or the other, that ``x`` is over."""
+        covers = self._layout.covers
+        return covers(clock, x.end, guards) or (x.instead != 0 and covers(clock, x.instead, guards))
+
     def report(
         self,
         reason: Reason,
@@ -103,7 +108,7 @@ class Clashes:
 def _vacuous_read(x: Touch, y: Touch) -> Step | None:
     """The wait before a read that was to wait for the copy, and passed on an older phase."""
     reader, copy = (y, x) if x.access.write else (x, y)
-    barrier = copy.step.dyn.barrier
+    barrier = copy.barrier
     if barrier is None or reader.access.write:
         return None
     for chain in reader.step.warp.chains(reader.who):

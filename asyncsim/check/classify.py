@@ -32,7 +32,7 @@ def name_clash(clash: Clash) -> Named:
         return _narrow(clash, reader)
     if clash.reason is Reason.PROXY:
         return _proxy(clash, reader)
-    if x.flight is not None and not clash.outdated:
+    if x.flight is not None and x.flight.tracked is None and not clash.outdated:
         return _in_flight(clash, x.flight, reader)
     return _plain(clash, reader)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from asyncsim.check.affine import only_reduced
+from asyncsim.check.balance import Kind
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.contents import use_registers
@@ -40,7 +41,8 @@ if TYPE_CHECKING:
 class Landing:
     """A copy in flight: what it will complete, and the clock of its issue.
 
-    ``signal``: of a commit, which arrives: the clock that it releases, the epoch that knows of it.
+    ``signal``: of what arrives: the clock that it releases, the epoch that knows of it (0: none).
+    ``tracks``: the observer whose cp.async its arrival follows.
     """
 
     barrier: Barrier
@@ -49,6 +51,12 @@ class Landing:
     touches: list[Touch]
     bytes: int
     signal: tuple[int, int] | None = None
+    tracks: Chain | None = None
+
+    @property
+    def who(self) -> Who:
+        """The observer that issued it."""
+        return self.tracks.who if self.tracks is not None else self.touches[0].who
 
 
 def epoch_after(layout: ClockLayout, chain: Chain, step: Step) -> int:
@@ -69,6 +77,9 @@ class Copies:
     def __init__(self, execution: Execution) -> None:
         self._x = execution
         stores = (o for o in execution.schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore))
+        # groups that nobody waits for are not kept where mbarriers track the copies
+        waits = [o for o in execution.schedule.ops() if isinstance(o, ops.WaitGroup)]
+        self._waited = {o.kind for o in waits}
         self._written = {o.dst.tensor for o in stores} - only_reduced(execution.schedule)
 
     def touch(
@@ -123,8 +134,13 @@ class Copies:
         parts = [(c, 0, Flight(kind, (c,), step)) for c in chains_of(agent, step)]
         for access in step.dyn.accesses:
             self.touch(step, access, parts)
+        tracked = self._x.tracked if kind is GroupKind.CP_ASYNC else None
         for chain, _, flight in parts:
             chain.issued.add(kind)
+            if tracked is not None:
+                tracked.issued(chain, flight)
+                if kind not in self._waited:
+                    continue
             self._queue(chain, kind).issue(flight)
         return True
 
@@ -206,8 +222,7 @@ class Copies:
         del self._x.flying[index]
         try:
             if copy.signal is not None:
-                self._x.barriers.signal(copy.barrier, copy.clock, *copy.signal, copy.step)
-                self._x.recent.append((copy.step, True))
+                self._signal(copy, *copy.signal)
                 return
             end = self._x.barriers.land(copy.barrier, copy.clock, copy.step, copy.bytes)
         except SyncFault as cause:
@@ -219,8 +234,20 @@ class Copies:
         for touch in copy.touches:
             if isinstance(touch.access.region, SmemRegion):
                 self._x.shared.settle(touch, end)
-            touch.end = end
+            touch.end, touch.landed = end, True
         self._x.recent.append((copy.step, True))
+
+    def _signal(self, copy: Landing, released: int, epoch: int) -> None:
+        """What is in flight arrives."""
+        chain, step, count, kind = copy.tracks, copy.step, 1, Kind.ARRIVAL
+        if chain is not None:
+            op = step.dyn.op
+            assert isinstance(op, ops.CpAsyncMbarrierArrive) and self._x.tracked is not None
+            self._x.tracked.landed(chain, step)
+            count, kind = chain.lanes, Kind.ARRIVAL if op.noinc else Kind.PAIRED
+        b = copy.barrier
+        self._x.barriers.signal(b, copy.clock, released, epoch, step, count=count, kind=kind)
+        self._x.recent.append((step, True))
 
     def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
         own = chain.initialised.get(b.comp) == b.base + 1
@@ -276,12 +303,16 @@ class Copies:
         """A wait covers a flight: its source has been read, or all of it is done."""
         end = epoch_after(self._x.layout, chain, step)
         for touch in flight.touches:
-            if touch.end or (source_only and touch.access.write):
+            if source_only and touch.access.write:
                 continue
             if touch.access.proxy is Proxy.ASYNC:
                 touch_end = end & self._x.layout.masks[Section.MEMORY]
             else:
                 touch_end = end
+            if touch.end:
+                if touch.landed:  # an mbarrier has tracked it: now there are two ways to know
+                    touch.instead, touch.landed = touch_end, False
+                continue
             if isinstance(touch.access.region, SmemRegion):
                 self._x.shared.settle(touch, touch_end)
             touch.end = touch_end

@@ -171,7 +171,12 @@ def _count(cta: _Cta, reference: Execution) -> bool:
         o.mbarrier.name
         for o in cta.schedule.ops()
         if isinstance(
-            o, ops.TmaLoad | ops.StAsync | ops.MbarrierExpectTx | ops.MbarrierArriveExpectTx
+            o,
+            ops.TmaLoad
+            | ops.StAsync
+            | ops.MbarrierExpectTx
+            | ops.MbarrierArriveExpectTx
+            | ops.CpAsyncMbarrierArrive,
         )
     }
     # a wait by a state is for whatever phase its arrival counts in: counting does not say which

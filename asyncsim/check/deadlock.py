@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asyncsim.check.balance import Kind
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.describe import op_text, who_text
 from asyncsim.check.execution import Execution
@@ -74,6 +75,8 @@ def _future(agent: Agent) -> dict[object, str]:
         dyn = event[0]
         match dyn.op:
             case ops.MbarrierArrive() | ops.MbarrierArriveExpectTx() | ops.MbarrierExpectTx():
+                found.setdefault(dyn.barrier, "arrival")
+            case ops.CpAsyncMbarrierArrive():
                 found.setdefault(dyn.barrier, "arrival")
             case ops.Tcgen05Alloc():
                 found.setdefault(dyn.op.id, "pair")
@@ -196,6 +199,12 @@ def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
             f"phase {state.generation} of {key} gets {state.count - state.pending} of "
             f"{state.count} arrivals: {who_text(_step(root))} waits for ever"
         )
+    if any(c.kind is Kind.RAISE for c in b.counted):
+        return Rule.ARRIVAL_SHORTFALL, (
+            f"phase {state.generation} of {key} gets 0 of {state.count} arrivals: "
+            "cp.async.mbarrier.arrive without noinc adds the arrival that it makes, and "
+            f"{who_text(_step(root))} waits for ever"
+        )
     return Rule.DEADLOCK, (
         f"{who_text(_step(root))} waits for phase {state.generation} of {key}, on which nobody "
         "will arrive"
@@ -233,7 +242,7 @@ def _state_text(execution: Execution, agent: Agent) -> str:
         b = execution.barriers.by_key[dyn.barrier]
         s = b.state
         return (
-            f": generation {s.generation}, {s.count - s.pending} of {s.count} arrivals, "
+            f": generation {s.generation}, {max(0, s.count - s.pending)} of {s.count} arrivals, "
             f"{b.tx_bytes - s.tx} of {b.tx_bytes} bytes"
         )
     if isinstance(dyn.op, ops.BarSync):

@@ -34,6 +34,8 @@ def op_text(dyn: Dyn) -> str:
             return f"mbarrier wait {dyn.barrier} by {state}"
         case ops.CpAsync(dst=dst, src=src):
             return f"cp.async {src.tensor} -> {dst.tile}"
+        case ops.CpAsyncMbarrierArrive(noinc=noinc):
+            return f"cp.async.mbarrier.arrive{'.noinc' if noinc else ''} {dyn.barrier}"
         case ops.TmaLoad(dst=dst, src=src):
             return f"TMA load {src.tensor} -> {dst.tile} on {dyn.barrier}"
         case ops.TmaStore(dst=box, src=view):

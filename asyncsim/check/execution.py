@@ -9,16 +9,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import get_args
 
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.barriers import Barriers
 from asyncsim.check.clashes import Clashes
-from asyncsim.check.clock import FIELD_BITS, ClockLayout, Section
+from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.cluster import ClusterBarrier, Peers
-from asyncsim.check.copies import Landing, epoch_before
+from asyncsim.check.copies import Landing
 from asyncsim.check.counting import Counting
+from asyncsim.check.cp_async import TrackedCopies
 from asyncsim.check.elections import Elections, Meetings
+from asyncsim.check.everything import everything
 from asyncsim.check.global_memory import GlobalMemory
 from asyncsim.check.grid import Bounds
 from asyncsim.check.lanes import LaneOverlap
@@ -99,7 +102,9 @@ class Execution:
         first_group = first_named + len(named)
         cluster = first_group + len(ranks) * sum(r.warps // 4 for r in schedule.roles())
         tensor = any(isinstance(op, ops.Tcgen05Op) for op in schedule.ops())
-        self.layout = ClockLayout(cluster + 1 + 2 * n * tensor, tensor=tensor)
+        tracks = any(isinstance(op, ops.CpAsyncMbarrierArrive) for op in schedule.ops())
+        first_tracked = cluster + 1 + 2 * n * tensor
+        self.layout = ClockLayout(first_tracked + 2 * n * tracks, tensor=tensor)
         self.warps = [
             self._warp(i, p, e) for i, (p, e) in enumerate(zip(places, events, strict=True))
         ]
@@ -114,7 +119,7 @@ class Execution:
             self.wake,
             chain_phases=chain_phases,
             counting=counting,
-            everything=self._everything,
+            everything=partial(everything, self),
             late=self.late,
         )
         self.named = NamedBarriers(self.layout, self.breach, self.wake)
@@ -133,6 +138,7 @@ class Execution:
         self._handlers: dict[int, tuple[Handler, bool]] = {}
         self.recent: deque[tuple[Step, bool]] = deque(maxlen=KEPT)
         self.tcgen05 = Tcgen05Steps(self, TensorClock(self.layout, cluster + 1))
+        self.tracked = TrackedCopies(self, first_tracked) if tracks else None
         self.steps = Steps(self)
         self._seq = 0
         self._relaxed = any(getattr(op, "relaxed", False) for op in schedule.ops())
@@ -301,23 +307,6 @@ class Execution:
         agent.who = Who.BOTH
         return True
 
-    def _everything(self) -> int:
-        """A clock that knows all that has happened so far, fences included."""
-        clock = 0
-        for agent in self.agents:
-            for chain in agent.warp.chains(agent.who):
-                done = (
-                    epoch_before(self.layout, chain, agent.pos) | agent.pos << chain.shift_control
-                )
-                clock = self.layout.join(self.layout.join(clock, chain.clock), done)
-        for b in self.barriers.by_key.values():
-            phases = (b.base + b.state.generation + b.state.initialised) << (FIELD_BITS * b.comp)
-            for section in list(Section)[: Section.TENSOR]:
-                clock = self.layout.join(clock, phases << (self.layout.width * section))
-        for section in (Section.SHARED_FENCE, Section.GLOBAL_FENCE):
-            clock = self.layout.fence(clock, section)
-        return clock
-
     def land_next(self, index: int = 0) -> None:
         """One copy in flight lands."""
         self.steps.copies.land(index)
@@ -393,6 +382,7 @@ _LOCAL = (
     *get_args(ops.MemoryOp),
     *get_args(ops.TensorOp),
     ops.CpAsync,
+    ops.CpAsyncMbarrierArrive,
     ops.TmaLoad,
     ops.BarWarpSync,
     ops.Tcgen05Mma,

@@ -27,6 +27,11 @@ def check_exit(execution: Execution) -> None:
                 )
             )
         _bytes(execution, b)
+        if b.last_tracked is not None and b.last_tracked[0] > b.observed:
+            step = b.last_tracked[1]
+            message = f"nobody waits for the copies that {op_text(step.dyn)} tracks"
+            rule, name = Rule.OUTSTANDING_AT_EXIT, b.key.name
+            execution.fault(Fault(rule=rule, message=message, step=step, name=name, warning=True))
     uneven = execution.registers.uneven()
     if uneven is not None:
         execution.fault(uneven)
@@ -41,6 +46,8 @@ def check_exit(execution: Execution) -> None:
                 for group in queue.pending():
                     for member in group:
                         _left(execution, member, kind)
+    for flight in execution.tracked.untracked() if execution.tracked is not None else ():
+        _left(execution, flight, GroupKind.CP_ASYNC)
     for warpgroup in {id(g): g for g in execution.tensor.groups.values()}.values():
         for record in warpgroup.groups.values():
             for flight in record.flights:
@@ -69,7 +76,7 @@ def _bytes(execution: Execution, b: Barrier) -> None:
 def _left(execution: Execution, member: object, kind: GroupKind) -> None:
     """A copy that no wait has covered."""
     assert isinstance(member, Flight)
-    if member.retired is not None or member.source_read is not None:
+    if member.retired is not None or member.source_read is not None or member.tracked is not None:
         return
     what = op_text(member.step.dyn)
     region = member.touches[0].access.region

@@ -102,7 +102,7 @@ def _from_clash(clash: Clash) -> Candidate:
     )
     proxy = clash.reason is Reason.PROXY
     copy = x if x.access.write else y
-    barrier = copy.step.dyn.barrier.name if copy.step.dyn.barrier else ""
+    barrier = copy.barrier.name if copy.barrier is not None else ""
     chains = [c for t in (x, y) for c in t.step.warp.chains(t.who)]
     waited = frozenset(key.name for c in chains for key in c.phase_waits)
     return Candidate(finding, clash.name, loc_of(named.culprit), proxy, barrier, waited)

@@ -74,13 +74,13 @@ class GlobalMemory:
             return False
         if not (self._lanes.conflict(x, y) if x.end else self._lanes.overlap(x, y)):
             return False
-        if not x.end or not self._layout.covers(clock, x.end, self._ordered):
+        if not x.end or not self._clashes.over(x, clock, self._ordered):
             self._report(Reason.RACE, x, y, clock)
             return False
         if (
             y.access.proxy is Proxy.ASYNC
             and x.access.proxy is Proxy.GENERIC
-            and not self._layout.covers(clock, x.end, self._fenced)
+            and not self._clashes.over(x, clock, self._fenced)
         ):
             self._report(Reason.PROXY, x, y, clock)
         return True

@@ -39,7 +39,8 @@ class LaneOverlap:
         """Some bytes are touched by both, and not only by the same lane of one warp."""
         if not self.overlap(x, y):
             return False
-        if x.step.warp is y.step.warp and x.who is Who.OTHERS and y.who is Who.OTHERS:
+        own = x.step.warp is y.step.warp and not x.landed
+        if own and x.who is Who.OTHERS and y.who is Who.OTHERS:
             return self._crosses(x.access, y.access)
         return True
 

@@ -179,10 +179,21 @@ class Flight:
     """An asynchronous op of a group: its commit and the wait that covered it, None until then.
 
     ``chains`` are the observers whose waits count: the issuer, or those of a warpgroup.
+    ``tracked``: the cp.async.mbarrier.arrive that followed it.
     ``commits``: the position of the commit in the stream of each warp (four for a warpgroup).
     """
 
-    __slots__ = ("chains", "commit", "commits", "kind", "retired", "source_read", "step", "touches")
+    __slots__ = (
+        "chains",
+        "commit",
+        "commits",
+        "kind",
+        "retired",
+        "source_read",
+        "step",
+        "touches",
+        "tracked",
+    )
 
     def __init__(self, kind: GroupKind, chains: tuple[Chain, ...], step: Step) -> None:
         self.kind, self.chains, self.step = kind, chains, step
@@ -190,18 +201,30 @@ class Flight:
         self.commits: dict[int, int] = {}
         self.retired: Step | None = None
         self.source_read: Step | None = None
+        self.tracked: Step | None = None
         self.touches: list[Touch] = []
 
 
 class Touch:
-    """An access by an op. ``end`` is the epoch after which it is over; 0 while that is unknown."""
+    """An access by an op. ``end`` is the epoch after which it is over; 0 while that is unknown.
 
-    __slots__ = ("access", "end", "flight", "seq", "step", "who")
+    ``instead``: another such epoch, if there are two ways to know. ``landed``: it was over when
+    something landed, of which the lane that issued it knows nothing by itself.
+    """
+
+    __slots__ = ("access", "end", "flight", "instead", "landed", "seq", "step", "who")
 
     def __init__(self, step: Step, who: Who, access: Access, seq: int, end: int = 0) -> None:
         self.step, self.who, self.access = step, who, access
-        self.seq, self.end = seq, end
+        self.seq, self.end, self.instead = seq, end, 0
+        self.landed = False
         self.flight: Flight | None = None
+
+    @property
+    def barrier(self) -> BarrierKey | None:
+        """The mbarrier that a copy counts on, or that tracks it."""
+        tracked = self.flight.tracked if self.flight is not None else None
+        return (tracked or self.step).dyn.barrier
 
 
 class Condition(Enum):

@@ -72,7 +72,7 @@ def _twin(execution: Execution, agent: Agent) -> Agent:
 def _land(execution: Execution, warp: int, who: Who, pos: int) -> None:
     for i, copy in enumerate(execution.flying):
         step = copy.step
-        if step.warp.index == warp and step.pos == pos and copy.touches[0].who is who:
+        if step.warp.index == warp and step.pos == pos and copy.who is who:
             execution.land_next(i)
             return
     raise ReplayMismatch(f"no copy of warp {warp} at {pos} is in flight")

@@ -1,10 +1,11 @@
-"""Whom an arrival on an mbarrier speaks to: its own CTA, the cluster, or nobody."""
+"""Whom an arrival on an mbarrier speaks to, and a wait listens to: CTA, cluster, or nobody."""
 
 from __future__ import annotations
 
 from asyncsim.check.barrier import Barrier
+from asyncsim.check.clock import ClockLayout
 from asyncsim.check.model import Chain, Step
-from asyncsim.ir.op import MbarrierArrive, MbarrierArriveExpectTx, MemScope
+from asyncsim.ir.op import MbarrierArrive, MbarrierArriveExpectTx, MbarrierWaitOp, MemScope
 
 
 def released(
@@ -22,3 +23,14 @@ def released(
     if chain.warp.place.rank == b.key.cta:
         return clock, 0
     return control, clock if op.memory is MemScope.CLUSTER else 0
+
+
+def acquired(layout: ClockLayout, b: Barrier, step: Step) -> int:
+    """What a wait learns of the phase that has completed."""
+    op = step.dyn.op
+    assert isinstance(op, MbarrierWaitOp)
+    if op.relaxed:
+        return b.released & layout.carried
+    if op.memory is MemScope.CLUSTER:
+        return layout.join(b.released, b.released_far)
+    return b.released

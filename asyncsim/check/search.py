@@ -244,8 +244,13 @@ class Search:
                 rounds = (*rounds[:i], named[n][0], *rounds[i + 1 :])
                 named = (*named[:n], after, *named[n + 1 :])
             case Move.COPY:
-                if barriers[op.target][0] < 0:
+                b = barriers[op.target]
+                if b[0] < 0:
                     return None
+                if op.raises:
+                    difference = self._differences.after(difference, i, pc, False, b[0])
+                    raised = (*b[:2], b[2] + op.raises, b[3])
+                    barriers = (*barriers[: op.target], raised, *barriers[op.target + 1 :])
                 flying = flying | {(i, pc)}
             case Move.BAR_WAIT | Move.GROUP_COMMIT | Move.GROUP_WAIT | Move.GIVE | Move.TAKE:
                 pass
@@ -267,10 +272,10 @@ class Search:
         pcs, barriers, named, rounds, flying, held, difference = state
         op = self._s.threads[i].ops[pc]
         b = barriers[op.target]
-        if b[0] < 0:
+        if b[0] < 0 or op.count > b[2]:
             return None
         difference = self._differences.after(difference, i, pc, True, b[0])
-        after = _complete((b[0], b[1], b[2], b[3] - op.tx))
+        after = _complete((b[0], b[1], b[2] - op.count, b[3] - op.tx))
         barriers = (*barriers[: op.target], after, *barriers[op.target + 1 :])
         return (pcs, barriers, named, rounds, flying - {(i, pc)}, held, difference)
 

@@ -140,15 +140,14 @@ class SharedMemory:
     def _examine(self, other: Cell, y: Touch, clock: int) -> bool:
         """Find the touches of a cell that are not ordered before ``y``; True if there are none."""
         clean = True
-        layout = self._layout
         candidates = [*other.writes, *other.reads.values()] if y.access.write else other.writes
         for x in candidates:
             if _same_step(x, y) or not self._lanes.conflict(x, y):
                 continue
-            if not layout.covers(clock, x.end, self._ordered):
+            if not self._clashes.over(x, clock, self._ordered):
                 clean = False
                 self._report(Reason.RACE, x, y, clock)
-            elif _needs_fence(x, y) and not layout.covers(clock, x.end, self._fenced):
+            elif _needs_fence(x, y) and not self._clashes.over(x, clock, self._fenced):
                 self._report(Reason.PROXY, x, y, clock)
         return clean
 

@@ -48,7 +48,8 @@ class Move(Enum):
 @dataclass(frozen=True, slots=True)
 class SkeletonOp:
     """``target``: index of the mbarrier, id of the named barrier, 0 of the pool; ``count``:
-    arrivals, parity, threads, groups covered, or registers a thread from then on; ``tx``: bytes;
+    arrivals, parity, threads, groups covered, or registers a thread from then on (of a copy: the
+    arrivals when it lands); ``tx``: bytes; ``raises``: the pending count, by a copy that is issued;
     ``pos``: position in the warp's stream; ``state``: index of the state register that an arrival
     writes or a wait tests; ``election``: the one it is executed in."""
 
@@ -57,6 +58,7 @@ class SkeletonOp:
     target: int = -1
     count: int = 0
     tx: int = 0
+    raises: int = 0
     state: int = -1
     election: Election | None = None
 
@@ -217,15 +219,17 @@ def _own(op: ops.Op, pos: int, dyn: Dyn, target: int, lanes: int, state: int) ->
         case ops.MbarrierInval():
             return SkeletonOp(Move.INVAL, pos, target)
         case ops.MbarrierArrive():
-            return SkeletonOp(Move.ARRIVE, pos, target, dyn.value * lanes, 0, state)
+            return SkeletonOp(Move.ARRIVE, pos, target, dyn.value * lanes, state=state)
         case ops.MbarrierArriveExpectTx():
-            return SkeletonOp(Move.ARRIVE, pos, target, lanes, dyn.value * lanes, state)
+            return SkeletonOp(Move.ARRIVE, pos, target, lanes, dyn.value * lanes, state=state)
         case ops.MbarrierExpectTx():
             return SkeletonOp(Move.EXPECT, pos, target, 0, dyn.value * lanes)
         case ops.MbarrierWait():
             return SkeletonOp(Move.WAIT, pos, target, dyn.value)
         case ops.MbarrierWaitState():
             return SkeletonOp(Move.WAIT_STATE, pos, target, state=state)
+        case ops.CpAsyncMbarrierArrive(noinc=noinc):
+            return SkeletonOp(Move.COPY, pos, target, lanes, raises=0 if noinc else lanes)
         case ops.TmaLoad():
             return SkeletonOp(Move.COPY, pos, target, 0, dyn.value * lanes)
         case _:

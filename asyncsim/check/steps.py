@@ -61,6 +61,9 @@ class Steps:
                 return self._wait_state
             case ops.CpAsync():
                 return partial(self.copies.grouped_copy, kind=GroupKind.CP_ASYNC)
+            case ops.CpAsyncMbarrierArrive():
+                assert self._x.tracked is not None
+                return self._x.tracked.arrive
             case ops.TmaLoad():
                 return self.copies.tma_load
             case ops.TmaStore():

@@ -28,6 +28,8 @@ def copy_step(op: CopyOp, use: Operands, warp: int, cta: Cta) -> Step:
     match op:
         case ops.CpAsync():
             return _cp_async(op, use, warp, cta)
+        case ops.CpAsyncMbarrierArrive():
+            return _track(op, use, warp, cta)
         case ops.TmaLoad():
             return _tma_load(op, use, cta)
         case ops.TmaStore():
@@ -79,6 +81,30 @@ def _cp_async(op: ops.CpAsync, use: Operands, warp: int, cta: Cta) -> Step:
         for queue in cta.queues(warp, GroupKind.CP_ASYNC, use.observers):
             queue.issue(flight)
         cta.launch(flight)
+
+    return step
+
+
+def _track(op: ops.CpAsyncMbarrierArrive, use: Operands, warp: int, cta: Cta) -> Step:
+    """The arrivals are in flight until the copies before them have landed."""
+    barrier = stage_of(op.mbarrier, use, cta)
+
+    def step(values: Values) -> None:
+        state, before = barrier(values), []
+        for queue in cta.queues(warp, GroupKind.CP_ASYNC, use.observers):
+            flights = [f for group in (*queue.pending(), queue.open) for f in group]
+            before += [f for f in flights if isinstance(f, Flight) and not f.landed]
+            queue.open[:] = [f for f in queue.open if f in before]
+        if not op.noinc:
+            state.add_pending(use.lanes)
+
+        def effect() -> None:
+            for flight in before:
+                flight.land()
+            for _ in range(use.lanes):
+                state.arrive()
+
+        cta.launch(Flight(op, effect))
 
     return step
 

@@ -120,6 +120,18 @@ class CpAsync(OpBase):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CpAsyncMbarrierArrive(OpBase):
+    """cp.async.mbarrier.arrive: each lane arrives once its earlier cp.async are complete.
+
+    Without ``noinc`` it raises the pending count by one first, so that the phase needs no fewer
+    arrivals of others; with it, the arrival is one of those that the init counts.
+    """
+
+    mbarrier: MbarrierRef
+    noinc: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TmaLoad(OpBase):
     """cp.async.bulk.tensor, global to shared, completing by bytes on an mbarrier.
 
@@ -295,7 +307,7 @@ class Compute(OpBase):
 MbarrierArriveOp = MbarrierArrive | MbarrierArriveExpectTx
 MbarrierWaitOp = MbarrierWait | MbarrierWaitState
 MbarrierOp = MbarrierInit | MbarrierInval | MbarrierArriveOp | MbarrierExpectTx | MbarrierWaitOp
-CopyOp = CpAsync | TmaLoad | TmaStore | CommitGroup | WaitGroup
+CopyOp = CpAsync | CpAsyncMbarrierArrive | TmaLoad | TmaStore | CommitGroup | WaitGroup
 SyncOp = FenceMbarrierInit | FenceProxyAsync | BarSync | BarArrive | BarWarpSync | SetMaxNReg
 ClusterOp = BarrierClusterArrive | BarrierClusterWait | StAsync
 TensorOp = WgmmaFence | WgmmaMmaAsync

@@ -102,6 +102,8 @@ def _copy(op: CopyOp, s: Schedule) -> str:
             cache = "cg" if size == 16 else "ca"
             rest = "" if kept is None else f", {text(kept)}"
             return f"cp.async.{cache}.shared.global {_view(dst, s)}, {_box(src)}, {size}{rest}"
+        case ops.CpAsyncMbarrierArrive(mbarrier=barrier, noinc=noinc):
+            return f"cp.async.mbarrier.arrive{'.noinc' if noinc else ''}.b64 {_barrier(barrier)}"
         case ops.TmaLoad(dst=dst, tensor_map=tensor_map, src=src, mbarrier=barrier, multicast=mask):
             to, ranks = ("cta", "") if mask is None else ("cluster", f", ranks {text(mask)}")
             name = f"cp.async.bulk.tensor.{len(src.shape)}d.shared::{to}.global"

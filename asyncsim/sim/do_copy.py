@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 from asyncsim.ir import op as ops
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
+from asyncsim.sim.do_sync import arrive_all
 from asyncsim.sim.path import DESCRIPTOR, LATENCY_L2, Cause, after
 from asyncsim.sim.steps import Bound, Maker, Step
 from asyncsim.sync import GroupQueue
@@ -231,9 +232,21 @@ def commit_cp(a: Agent, s: Step) -> bool:
 
 
 def _copies_issued(a: Agent) -> None:
-    """The LSU of the SM takes the instructions; the last one's data completes the group."""
-    s, sm, model = a.blocked, a.cta.sm, a.model
+    """The last copy's data completes the group."""
+    s = a.blocked
     assert s is not None
+    a.cp.issue(_send_copies(a, s))
+    a.cp.commit()
+    if a.rec is not None:
+        a.rec.group_committed(a, "cp_async", len(a.cp.committed))
+    a.t += s.cost
+    a.advance()
+    a.model.drain()
+
+
+def _send_copies(a: Agent, s: Step) -> tuple[int, Cause]:
+    """The LSU of the SM takes the instructions; when the last one's data is there, and why."""
+    sm, model = a.cta.sm, a.model
     first, work = a.copies[0][0], sum(step.work[0] for _, step in a.copies)
     start, end, link = sm.lsu.serve(first, work, a.copies_cause)
     last = a.cause()
@@ -248,15 +261,48 @@ def _copies_issued(a: Agent) -> None:
         )
         if at > landing:
             landing, why = at, because
-    a.cp.issue((landing, why))
-    a.cp.commit()
     if a.rec is not None:
         a.rec.flight(a, a.copies[0][1], a.indices, first, landing)
-        a.rec.group_committed(a, "cp_async", len(a.cp.committed))
     a.copies.clear()
+    if a.copies_landing is None or landing > a.copies_landing[0]:
+        a.copies_landing = landing, why
+    return landing, why
+
+
+def raise_and_track(a: Agent, s: Step) -> bool:
+    """cp.async.mbarrier.arrive: the phase needs these arrivals besides those that init counts."""
+    a.cta.mbarriers[s.barrier].add_pending(s.count)
+    return track_copies(a, s)
+
+
+def track_copies(a: Agent, s: Step) -> bool:
+    """cp.async.mbarrier.arrive.noinc: arrivals when all copies so far are there."""
+    clock = a.model.clock
+    first = a.copies[0][0] if a.copies else a.t
+    clock.post(max(clock.now, first), a.key, _tracked, a)
+    return False
+
+
+def _tracked(a: Agent) -> None:
+    s, model = a.blocked, a.model
+    assert s is not None
+    if a.copies:
+        _send_copies(a, s)
+    landing, why = max(a.copies_landing or (0, a.cause()), (a.t, a.cause()), key=lambda of: of[0])
+    stamp = landing + model.handover
+    if model.strict:
+        model.clock.post(stamp, a.cta.sm.key, _track_lands, (a, s, stamp, why))
+    else:
+        arrive_all(a, a.cta.mbarriers[s.barrier], s, stamp, why)
     a.t += s.cost
     a.advance()
     model.drain()
+
+
+def _track_lands(args: tuple[Agent, Step, int, Cause]) -> None:
+    a, s, stamp, why = args
+    arrive_all(a, a.cta.mbarriers[s.barrier], s, stamp, why)
+    a.model.drain()
 
 
 def _by_op(copies: list[tuple[int, Step]]) -> list[tuple[Step, int, int]]:

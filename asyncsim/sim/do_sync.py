@@ -58,13 +58,13 @@ def arrive(a: Agent, s: Step) -> bool:
     b = a.cta.mbarriers[s.barrier]
     cause = a.cause()
     stamp = a.t + a.model.handover
-    _arrive(a, b, s, stamp, cause)
+    arrive_all(a, b, s, stamp, cause)
     a.t += s.cost
     a.sync += s.cost
     return True
 
 
-def _arrive(a: Agent, b: TimedMbarrier, s: Step, stamp: int, cause: Cause) -> None:
+def arrive_all(a: Agent, b: TimedMbarrier, s: Step, stamp: int, cause: Cause) -> None:
     """``count`` lanes arrive ``value`` times each; single arrivals may complete several phases."""
     left = s.count
     while left:

@@ -37,7 +37,14 @@ def make(b: Bound) -> Maker:
             | ops.MbarrierWaitState()
         ):
             return _mbarrier(b, op)
-        case ops.CpAsync() | ops.TmaLoad() | ops.TmaStore() | ops.CommitGroup() | ops.WaitGroup():
+        case (
+            ops.CpAsync()
+            | ops.CpAsyncMbarrierArrive()
+            | ops.TmaLoad()
+            | ops.TmaStore()
+            | ops.CommitGroup()
+            | ops.WaitGroup()
+        ):
             return _copy(b, op)
         case (
             ops.FenceMbarrierInit()
@@ -128,6 +135,10 @@ def _copy(b: Bound, op: ops.CopyOp) -> Maker:
     match op:
         case ops.CpAsync():
             return do_copy.cp_async_maker(b, op)
+        case ops.CpAsyncMbarrierArrive(mbarrier=ref, noinc=noinc):
+            track = do_copy.track_copies if noinc else do_copy.raise_and_track
+            index, cost = b.barrier(ref), "cp_async.commit"
+            return do_sync.barrier_step(b, index, track, cost, count=b.times, value=1)
         case ops.TmaLoad():
             return do_copy.tma_load_maker(b, op)
         case ops.TmaStore():

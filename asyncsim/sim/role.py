@@ -36,6 +36,7 @@ class Agent:
         "comp_label",
         "copies",
         "copies_cause",
+        "copies_landing",
         "cp",
         "cta",
         "deferred",
@@ -96,6 +97,7 @@ class Agent:
         self.bulk: GroupQueue = GroupQueue()
         self.copies: list[tuple[int, Step]] = []  # cp.async since the last commit, with times
         self.copies_cause: Cause = cta.cause
+        self.copies_landing: tuple[int, Cause] | None = None  # of the last that were sent
         self.warpgroup: Warpgroup | None = None
         self.slot: int = 0
         self.rec: Recorder | None = None

@@ -111,6 +111,7 @@ def _deciding(s: Stmt) -> Iterator[Expr]:
             | ops.MbarrierArrive(mbarrier=ref)
             | ops.MbarrierWaitState(mbarrier=ref)
             | ops.TmaLoad(mbarrier=ref)
+            | ops.CpAsyncMbarrierArrive(mbarrier=ref)
         ):
             yield ref.stage
         case (

@@ -84,7 +84,11 @@ class Resolver:
             ):
                 key = self.barrier(op, ref, ev)
                 return lambda v: Dyn(op, key(v), count)
-            case ops.MbarrierInval(mbarrier=ref) | ops.MbarrierWaitState(mbarrier=ref):
+            case (
+                ops.MbarrierInval(mbarrier=ref)
+                | ops.MbarrierWaitState(mbarrier=ref)
+                | ops.CpAsyncMbarrierArrive(mbarrier=ref)
+            ):
                 key = self.barrier(op, ref, ev)
                 return lambda v: Dyn(op, key(v))
             case (

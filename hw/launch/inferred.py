@@ -94,6 +94,10 @@ def _issued(pending: _Pending, r: Record) -> None:
             pending.loads.setdefault(r.dyn.barrier, []).append(r)
         case ops.CpAsync():
             pending.open.setdefault((r.warp, GroupKind.CP_ASYNC), []).append(r)
+        case ops.CpAsyncMbarrierArrive():
+            assert r.dyn.barrier is not None
+            copies = pending.open.pop((r.warp, GroupKind.CP_ASYNC), [])
+            pending.loads.setdefault(r.dyn.barrier, []).extend(copies)
         case ops.TmaStore():
             pending.open.setdefault((r.warp, GroupKind.BULK), []).append(r)
         case ops.WgmmaMmaAsync():

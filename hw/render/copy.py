@@ -16,6 +16,8 @@ def render_copy(c: Context, op: CopyOp) -> None:
             more = "" if filled is None else f", {c_text(filled)}"
             to, element = f"smem_base + {c.physical_bytes(dst)}", c.element(src, load=True)
             c.put_guarded(f"cp_async<{size}>({to}, {element}{more});")
+        case ops.CpAsyncMbarrierArrive(mbarrier=ref, noinc=noinc):
+            c.put(f"cp_async_arrive{'_noinc' if noinc else ''}({c.barrier(ref)});")
         case ops.TmaLoad(dst=dst, tensor_map=name, src=src, mbarrier=ref):
             at = f"smem_base + {c_text(c.logical_bytes(dst))}"
             c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {_coordinates(src)});")

@@ -79,7 +79,7 @@ def _device_code(schedule: Schedule, variant: Variant) -> str:
         files.append("mbarrier")
     if used & {ops.TmaLoad, ops.TmaStore} or schedule.of_kind(TensorMap):
         files.append("tma")
-    if used & {ops.CpAsync} or any(
+    if used & {ops.CpAsync, ops.CpAsyncMbarrierArrive} or any(
         isinstance(o, ops.CommitGroup | ops.WaitGroup) and o.kind is ops.GroupKind.CP_ASYNC
         for o in schedule.ops()
     ):

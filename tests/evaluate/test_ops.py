@@ -359,3 +359,35 @@ def test_a_wait_by_state_says_what_is_missing():
             lambda k, full, state, x: k.mbarrier.arrive_expect_tx(full, 16, state=state),
             lambda k, full, state, x: k.mbarrier.arrive(full, state=state),
         )
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("noinc", [False, True])
+def test_copies_that_an_mbarrier_tracks_land_before_it_completes(order, noinc):
+    k = ScheduleBuilder("tracked")
+    source = k.global_tensor("source", (64, 4), "f32", fill=Fill.IOTA)
+    out = k.global_tensor("out", (64, 4), "f32", output=True)
+    tile = k.smem_tile("tile", (32, 4), "f32")
+    full, empty = (k.mbarriers(name, count=32) for name in ("full", "empty"))
+    x = k.fragment("x", registers=4)
+    with k.elect_thread():
+        k.mbarrier.init_all(full, empty)
+    k.bar.sync()
+    with k.specialize():
+        with k.role("producer", warps=1), k.loop(2) as i:
+            k.mbarrier.wait(empty[0], i % 2 ^ 1)
+            k.cp_async.copy(
+                tile[0].box((k.lane, 0), (1, 4)), source.box((32 * i + k.lane, 0), (1, 4))
+            )
+            k.cp_async.mbarrier_arrive(full[0], noinc=noinc)
+            if not noinc:
+                k.mbarrier.arrive(full[0])
+        with k.role("consumer", warps=1), k.loop(2) as i:
+            k.mbarrier.wait(full[0], i % 2)
+            k.mem.ld_shared(x.all, tile[0].box((31 - k.lane, 0), (1, 4)))
+            k.mem.st_global(out.box((32 * i + k.lane, 0), (1, 4)), x.all)
+            k.mbarrier.arrive(empty[0])
+    s = k.finish()
+    inputs = make_inputs(s)
+    rows = inputs["source"].reshape(2, 32, 4)
+    assert np.array_equal(evaluate(s, inputs, order=order)["out"], rows[:, ::-1].reshape(64, 4))

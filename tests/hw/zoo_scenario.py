@@ -48,6 +48,7 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
     full = k.mbarriers("full", count=1, stages=2)
     turn = k.mbarriers("turn", count=33)
     meet = k.mbarriers("meet", count=65, stages=2)
+    tracked = k.mbarriers("tracked", count=64, stages=2)
     pair = k.named_barrier("pair", id=3, threads=128)
     state = k.mbarrier_state("state")
     short = k.fragment("short", registers=4, dtype="bf16")
@@ -58,7 +59,7 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
     first = k.block_idx * rows
 
     with k.elect_thread():
-        k.mbarrier.init_all(full, turn, meet)
+        k.mbarrier.init_all(full, turn, meet, tracked)
         k.fence.mbarrier_init()
     k.setmaxnreg.dec(88)
     k.bar.sync()
@@ -88,6 +89,12 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
                 bytes=4,
                 src_bytes=4 * (row % 2),
             )
+            # tracked by mbarriers: arrivals that init counts, and arrivals beside the lanes' own
+            k.cp_async.mbarrier_arrive(tracked[0], noinc=True)
+            k.mbarrier.wait(tracked[0], 0)
+            k.cp_async.mbarrier_arrive(tracked[1])
+            k.mbarrier.arrive(tracked[1])
+            k.mbarrier.wait(tracked[1], 0)
             k.cp_async.commit_group()
             k.cp_async.wait_group(0)
             k.bar.warp_sync()

@@ -75,6 +75,8 @@ def every_op() -> Schedule:
             k.cp_async.copy(
                 f_tile[0].box((k.lane, 0), (1, 4)), f.box((k.lane, 8), (1, 4)), src_bytes=8
             )
+            k.cp_async.mbarrier_arrive(full[0])
+            k.cp_async.mbarrier_arrive(done[0], noinc=True)
             k.cp_async.commit_group()
             k.cp_async.wait_group(0)
             k.fence.proxy_async()

@@ -37,6 +37,7 @@ def is_dropped(op: Op) -> bool:
             | ops.MbarrierWaitState()
             | ops.SetMaxNReg()
             | ops.CpAsync()
+            | ops.CpAsyncMbarrierArrive()
             | ops.TmaLoad()
             | ops.CommitGroup()
             | ops.WaitGroup()
@@ -109,6 +110,9 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
         case ops.MbarrierWait(parity=parity):
             yield from _stages(op, op.mbarrier, schedule)
             yield "parity", replace(op, parity=binary("^", parity, Const(1)))
+        case ops.CpAsyncMbarrierArrive(noinc=noinc):
+            yield from _stages(op, op.mbarrier, schedule)
+            yield "noinc", replace(op, noinc=not noinc)
         case ops.TmaLoad() | ops.StAsync() | ops.Tcgen05Commit():
             yield from _stages(op, op.mbarrier, schedule)
         case ops.WaitGroup(kind=kind, n=n, read=read):

@@ -34,6 +34,7 @@ def needs(op: Op) -> Needs:
             ops.MbarrierInit()
             | ops.MbarrierInval()
             | ops.CpAsync()
+            | ops.CpAsyncMbarrierArrive()
             | ops.BarSync()
             | ops.BarArrive()
             | ops.BarWarpSync()

@@ -18,3 +18,9 @@ DEV void cp_async_commit() { asm volatile("cp.async.commit_group;" ::: "memory")
 template <int N> DEV void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;" :: "n"(N) : "memory");
 }
+DEV void cp_async_arrive(u32 bar) {
+  asm volatile("cp.async.mbarrier.arrive.shared.b64 [%0];" :: "r"(bar) : "memory");
+}
+DEV void cp_async_arrive_noinc(u32 bar) {
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" :: "r"(bar) : "memory");
+}
