@@ -139,6 +139,8 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
     """Every statement, parents first, in program order."""
     for s in body:
         yield s
+        if isinstance(s, OpBase):
+            continue
         match s:
             case For(body=inner):
                 yield from statements(inner)

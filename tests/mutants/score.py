@@ -14,8 +14,8 @@ from asyncsim.predict.result import Verdict
 from asyncsim.rules import Severity
 from tests.mutants.mutants import Mutant, Streams, mutants, streams
 from tests.oracle.explorer import TooLarge
-from tests.oracle.states import explore
-from tests.oracle.translate import Untranslated, translate
+from tests.oracle.grid import Grid
+from tests.oracle.translate import Untranslated
 
 MAX_STATES = 200_000  # of check's own search
 MAX_EXPLORED = 50_000
@@ -96,11 +96,8 @@ def judge(mutant: Mutant, base: Streams, judge_errors: bool) -> tuple[Outcome, s
 
 def trouble(schedule: Schedule, *, warnings: bool) -> str:
     """What the explorer finds: "nothing", the kinds of trouble, or why it cannot say."""
-    x, y, z = schedule.grid
-    found: set[str] = set()
     try:
-        for block in [(i, j, k) for i in range(x) for j in range(y) for k in range(z)]:
-            found |= explore(translate(schedule, block), MAX_EXPLORED, warnings=warnings)
+        found = Grid(schedule).explore(MAX_EXPLORED, warnings=warnings)
     except TooLarge:
         return f"not explored: more than {MAX_EXPLORED} states"
     except Untranslated as op:

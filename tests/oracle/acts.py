@@ -14,6 +14,10 @@ ANY = -2  # a value that is what every reader means
 UNWRITTEN = -1
 
 
+class Fault(Exception):
+    """An act that the hardware leaves undefined."""
+
+
 class Do(Enum):
     """What an act does. MEET: both observers of the warp; RETIRE: a group wait."""
 
@@ -35,6 +39,8 @@ class Do(Enum):
     MMA = auto()
     MMA_COMMIT = auto()
     MMA_WAIT = auto()
+    CLUSTER_ARRIVE = auto()
+    CLUSTER_WAIT = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +65,8 @@ class Act:
 
     ``pos``: position in the warp's stream; ``flight``: index of the flight that an ISSUE begins;
     ``space``: atoms that a proxy fence covers; ``kept``: slot of the state that an arrive keeps or
-    a wait tests, -1: none.
+    a wait tests, -1: none. ``peers``: other CTAs whose shared memory it reaches, a mask of ranks;
+    ``stays``: the CTAs that may not exit while it is in flight.
     """
 
     do: Do
@@ -72,6 +79,8 @@ class Act:
     fences_inits: bool = False
     flight: int = -1
     kept: int = -1
+    peers: int = 0
+    stays: int = 0
 
 
 @dataclass(slots=True)
@@ -101,7 +110,8 @@ class Mma:
 
 @dataclass(slots=True)
 class Machine:
-    """A translated CTA. Chain 2w is the elected lane of warp w, 2w + 1 its other lanes.
+    """A translated cluster, of one CTA mostly. Chain 2w is the elected lane of warp w, 2w + 1 its
+    other lanes; warps are counted through the CTAs by rank.
 
     ``full``: named barriers whose every round takes all warps that use them, by bar.sync.
     ``trouble``: what is wrong in every execution, found while translating.
@@ -118,4 +128,5 @@ class Machine:
     group_of: dict[int, int]  # warp: warpgroup
     full: frozenset[int]
     trouble: set[str]
+    ctas: int = 1
     states: int = 0  # slots of kept states

@@ -11,9 +11,8 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Rule, Severity
-from tests.oracle.explorer import TooLarge
-from tests.oracle.grid import explore_grid
-from tests.oracle.states import LanesPart
+from tests.oracle.explorer import LanesPart, TooLarge
+from tests.oracle.grid import Grid
 from tests.oracle.strategies import random_schedule
 from tests.oracle.translate import Untranslated
 
@@ -41,11 +40,11 @@ def compare(schedule: Schedule) -> tuple[str, str]:
     except Exception as error:
         return "crash", f"{type(error).__name__}: {error}"
     try:
-        trouble = explore_grid(schedule, MAX_EXPLORED, warnings=False)
-        level = Level.ERROR
-        if not trouble:
-            trouble = explore_grid(schedule, MAX_EXPLORED, warnings=True)
-            level = Level.WARNING if trouble else Level.CLEAN
+        grid = Grid(schedule)
+        trouble = grid.explore(MAX_EXPLORED, warnings=True)
+        level = Level.WARNING if trouble else Level.CLEAN
+        if trouble and (errors := grid.explore(MAX_EXPLORED, warnings=False)):
+            trouble, level = errors, Level.ERROR
     except LanesPart:
         return "lanes part", ""
     except (TooLarge, Untranslated):

@@ -17,6 +17,10 @@ class TooLarge(Exception):
     """The case has more states than the explorer visits."""
 
 
+class LanesPart(TooLarge):
+    """A phase can end between two lanes of one instruction: they are one chain here."""
+
+
 @dataclass(frozen=True)
 class State:
     pcs: tuple[int, ...]
@@ -177,6 +181,8 @@ class _Explorer:
             raise OverflowError("not initialised")
         generation, pending, bytes_ = bar
         if arrivals > pending:
+            if arrivals % 31 == 0 and arrivals + arrivals // 31 <= self.case.counts[b]:
+                raise LanesPart  # but a phase takes all lanes of a warp
             raise OverflowError("too many arrivals")
         pending, bytes_ = pending - arrivals, bytes_ + tx
         if counts and pending == 0 and bytes_ == 0:

@@ -8,14 +8,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import lru_cache
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
 from asyncsim.ir.schedule import Schedule
 from tests.oracle.acts import ANY
 
-Buffer = tuple[str, int]
-"""A stage of a tile, or (tensor, -1)."""
+
+class Buffer(NamedTuple):
+    """A stage of a tile in the CTA of a rank; -1 and 0 for a tensor."""
+
+    name: str
+    stage: int = -1
+    rank: int = 0
+
 
 OUTSIDE, FILLED = -9, -8  # elements outside the tensor; zeros in place of elements
 
@@ -47,10 +54,8 @@ class Atoms:
     shared: int = 0
 
     def size(self, buffer: Buffer) -> int:
-        name, stage = buffer
-        return prod(
-            self.schedule.tile(name).shape if stage >= 0 else self.schedule.tensor(name).shape
-        )
+        of = self.schedule.tile if buffer.stage >= 0 else self.schedule.tensor
+        return prod(of(buffer.name).shape)
 
     def show(self, touch: Touch) -> None:
         """Refine the partition of the buffer by one touch."""
@@ -67,10 +72,10 @@ class Atoms:
 
     def number(self) -> None:
         """After the last touch: a number for every atom, those of shared memory first."""
-        for buffer in sorted(self.labels, key=lambda b: b[1] < 0):
+        for buffer in sorted(self.labels, key=lambda b: b.stage < 0):
             self.first[buffer] = self.count
             self.count += int(self.labels[buffer].max()) + 1
-            if buffer[1] >= 0:
+            if buffer.stage >= 0:
                 self.shared = self.count
 
     def mask(self, touch: Touch) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from tests.oracle import clusters
 from tests.oracle.acts import Act, Do, Use
 from tests.oracle.reach import Reach, reach
 from tests.oracle.rest import ON_BARRIER
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
 def independent(x: Explorer, state: State, i: int, act: Act) -> bool:
     """Whether nothing that others can reach before chain i moves depends on its next act."""
     do = act.do
-    if do in (Do.MEET, Do.MMA_COMMIT, Do.BAR_WAIT):
+    begins = not clusters.running(x, state[0]) >> x.rank_of[i] & 1
+    if begins and x.m.ctas > 1 and reach(x, state, i).peers >> x.rank_of[i] & 1:
+        return False  # others may reach its CTA before that runs
+    if do in (Do.MEET, Do.MMA_COMMIT, Do.BAR_WAIT, Do.CLUSTER_ARRIVE, Do.CLUSTER_WAIT):
         return True
     if do is Do.BAR_ARRIVE and act.target in x.m.full:
         return True
@@ -27,6 +31,8 @@ def independent(x: Explorer, state: State, i: int, act: Act) -> bool:
         if count[i // 2][pcs[i] + 1] <= now:
             return True  # another warp has begun it, or has seen its end
     r = reach(x, state, i)
+    if act.peers & r.ended:
+        return False  # that CTA may exit before
     if do is Do.BAR_ARRIVE:
         return not r.named >> act.target & 1
     if do in ON_BARRIER and not _barrier_free(state, act, r):
@@ -81,6 +87,8 @@ def landing_free(x: Explorer, state: State, k: int) -> bool:
     if bar is None:
         return False
     r = reach(x, state, -1, k)
+    if act.stays & r.ended:
+        return False  # a CTA may exit before it lands
     if b in r.arrivals or (r.inits | r.expects | r.copies | r.old_waits) >> b & 1:
         return False
     flying = act.tx + r.landing.get(b, 0)

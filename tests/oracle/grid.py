@@ -1,4 +1,5 @@
-"""The explorer on all CTAs of a grid: each by itself, then what they write in common."""
+"""The explorer on all clusters of a grid, of one CTA mostly: each by itself, and
+what they write in common."""
 
 from __future__ import annotations
 
@@ -9,21 +10,31 @@ from tests.oracle.states import explore
 from tests.oracle.translate import global_elements, translate
 
 
-def explore_grid(schedule: Schedule, max_states: int, *, warnings: bool) -> set[str]:
-    """The first trouble of any CTA, or "overlap". Raises TooLarge and Untranslated."""
-    blocks = list(product(*map(range, schedule.grid)))
-    for block in blocks:
-        found = explore(translate(schedule, block), max_states, warnings=warnings)
-        if found:
-            return found
-    touched: dict[tuple[str, int], set[int]] = {}
-    written: dict[tuple[str, int], set[int]] = {}
-    for number, block in enumerate(blocks if len(blocks) > 1 else ()):
-        for name, elements, write in global_elements(schedule, block):
-            for element in elements:
-                touched.setdefault((name, element), set()).add(number)
-                if write:
-                    written.setdefault((name, element), set()).add(number)
-    if any(len(touched[at]) > 1 for at in written):
-        return {"overlap"}
-    return set()
+class Grid:
+    """The machines of all clusters. Raises Untranslated, and ScheduleError as the streams do."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.schedule = schedule
+        blocks = product(*map(range, schedule.grid))
+        self.clusters = [schedule.cluster_of(b) for b in blocks if schedule.rank(b) == 0]
+        self.machines = [translate(schedule, cluster[0]) for cluster in self.clusters]
+
+    def explore(self, max_states: int, *, warnings: bool) -> set[str]:
+        """The first trouble of any CTA, or "overlap". Raises TooLarge."""
+        for machine in self.machines:
+            found = explore(machine, max_states, warnings=warnings)
+            if found:
+                return found
+        return {"overlap"} if len(self.clusters) > 1 and self._overlap() else set()
+
+    def _overlap(self) -> bool:
+        touched: dict[tuple[str, int], set[int]] = {}
+        written: dict[tuple[str, int], set[int]] = {}
+        for number, cluster in enumerate(self.clusters):
+            for block in cluster:
+                for name, elements, write in global_elements(self.schedule, block):
+                    for element in elements:
+                        touched.setdefault((name, element), set()).add(number)
+                        if write:
+                            written.setdefault((name, element), set()).add(number)
+        return any(len(touched[at]) > 1 for at in written)

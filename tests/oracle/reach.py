@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tests.oracle import clusters
 from tests.oracle.acts import Act, Do, Use
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Reach:
     arrivals: dict[int, int] = field(default_factory=dict)
     landing: dict[int, int] = field(default_factory=dict)  # bytes that copies bring, per mbarrier
     complete: int = 0  # mbarriers that may complete their phase
+    peers: int = 0  # CTAs that others reach from outside
+    ended: int = 0  # CTAs that may exit
 
 
 def reach(x: Explorer, state: State, frozen: int, landing: int = -1) -> Reach:
@@ -49,6 +52,7 @@ class _Walk:
         self.r = Reach()
         self.kept: set[int] = set()
         self.arrived = [n[2] for n in state[2]]
+        self.in_cluster = state[9][1]
         for k, (_, act) in enumerate(x.copies):
             if state[4] >> k & 1 and k != landing:
                 self._lands(act)
@@ -67,14 +71,13 @@ class _Walk:
                     self._does(j, acts[self.stop[j]])
                     self.stop[j] += 1
                     changed = True
+        self.r.ended = clusters.exited(self.x, self.stop)
         return self.r
 
     def _lands(self, act: Act) -> None:
         r, b = self.r, act.target
         r.landing[b] = r.landing.get(b, 0) + act.tx
-        r.read |= act.use.read
-        r.write |= act.use.write
-        r.asynchronous |= act.use.read | act.use.write
+        self._uses(act.use)
 
     def _passes(self, j: int, act: Act) -> bool:
         state, stop = self.state, self.stop
@@ -105,6 +108,9 @@ class _Walk:
                 n = self.x.chains[j][stop[j] - 1].n
                 done = state[2][act.target][0] > state[3][j // 2] and stop[j] == state[0][j]
                 return done or 32 * self.arrived[act.target].bit_count() >= n
+            case Do.CLUSTER_WAIT:
+                done, _, owed = state[9]
+                return 0 <= owed[j // 2] < done or all(map(self._in_round, range(len(owed))))
             case Do.MMA_WAIT:
                 if act.target <= 0:
                     return True
@@ -117,8 +123,18 @@ class _Walk:
             case _:
                 return True
 
+    def _in_round(self, warp: int) -> bool:
+        """Whether a warp may have arrived at the cluster barrier, or have ended."""
+        at = (2 * warp, 2 * warp + 1)
+        return bool(self.in_cluster >> warp & 1) or all(
+            self.stop[i] == len(self.x.chains[i]) for i in at
+        )
+
     def _does(self, j: int, act: Act) -> None:
         r, b = self.r, act.target
+        r.peers |= act.peers
+        if act.peers and act.do in (Do.ARRIVE, Do.EXPECT):
+            r.copies |= 1 << b  # it needs the fence of the init, too
         for use in (act.use, *self.x.ending(j, self.stop[j], act)):
             if use.read or use.write:
                 self._uses(use)
@@ -144,6 +160,8 @@ class _Walk:
                 r.fences_inits |= act.fences_inits
             case Do.FENCE_INIT:
                 r.fences_inits = True
+            case Do.CLUSTER_ARRIVE:
+                self.in_cluster |= 1 << (j // 2)
             case Do.BAR_ARRIVE:
                 r.named |= 1 << b
                 self.arrived[b] |= 1 << (j // 2)

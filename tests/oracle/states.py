@@ -8,8 +8,9 @@ nothing that others may still do, it stands for all orders.
 
 from __future__ import annotations
 
-from tests.oracle.acts import ANY, UNWRITTEN, Act, Do, Machine, Use
-from tests.oracle.explorer import TooLarge
+from tests.oracle import clusters
+from tests.oracle.acts import ANY, UNWRITTEN, Act, Do, Fault, Machine, Use
+from tests.oracle.explorer import LanesPart, TooLarge
 from tests.oracle.freedom import independent, landing_free
 from tests.oracle.rest import rest_of, warpgroups
 
@@ -24,15 +25,8 @@ State = tuple[
     int,  # atoms with a generic write, and
     int,  # with a generic read, that no proxy fence has covered
     tuple[tuple[int, int], ...],  # kept states: mbarrier and phase
+    clusters.Round,
 ]
-
-
-class LanesPart(TooLarge):
-    """A phase can end between two lanes of one instruction: they are one chain here."""
-
-
-class Fault(Exception):
-    """An act that the hardware leaves undefined."""
 
 
 def explore(
@@ -53,6 +47,7 @@ class Explorer:
         self.m, self.max_states = machine, max_states
         self.warnings, self.reduced = warnings, reduced
         self.chains = machine.chains
+        self.rank_of = [i * machine.ctas // len(self.chains) for i in range(len(self.chains))]
         self.rest = [rest_of(machine, i) for i in range(len(self.chains))]
         self.groups = warpgroups(machine)
         self.copies: list[tuple[int, Act]] = []
@@ -86,6 +81,7 @@ class Explorer:
             0,
             0,
             ((-1, 0),) * self.m.states,
+            clusters.begin(n // 2),
         )
         seen = {start}
         stack = [start]
@@ -126,7 +122,6 @@ class Explorer:
     def _races(self, state: State) -> None:
         pcs = state[0]
         read = write = 0
-        live = False
 
         def users() -> list[tuple[int, int, int, int]]:
             found = []
@@ -150,7 +145,6 @@ class Explorer:
         for i, pc in enumerate(pcs):
             if pc == len(self.chains[i]):
                 continue
-            live = True
             act = self.chains[i][pc]
             use = act.use
             if not (use.read or use.write):
@@ -162,8 +156,10 @@ class Explorer:
             if use.write & (read | write) or use.read & write:
                 self.trouble.add("race")
             read, write = read | use.read, write | use.write
-        if not live and state[4]:
-            self.trouble.add("outstanding")
+        if state[4] and (over := clusters.exited(self, pcs)):
+            flying = (a for k, (_, a) in enumerate(self.copies) if state[4] >> k & 1)
+            if any(act.stays & over for act in flying):
+                self.trouble.add("outstanding")
 
     def _next(self, pcs: tuple[int, ...], i: int) -> Act | None:
         return self.chains[i][pcs[i]] if pcs[i] < len(self.chains[i]) else None
@@ -204,7 +200,10 @@ class Explorer:
 
     def _enabled(self, state: State, i: int, act: Act) -> bool:
         pcs = state[0]
+        clusters.reaches(self, state, act)
         match act.do:
+            case Do.CLUSTER_WAIT:
+                return clusters.passes(state[9], i // 2)
             case Do.WAIT:
                 bar = state[1][act.target]
                 if bar is None:
@@ -244,7 +243,7 @@ class Explorer:
     # -- doing it ------------------------------------------------------------------------------
 
     def _step(self, state: State, i: int, act: Act) -> State:
-        pcs, bars, named, held, flying, values, dirty, read, kept = state
+        pcs, bars, named, held, flying, values, dirty, read, kept, turn = state
         moved = list(pcs)
         moved[i] += 1
         match act.do:
@@ -261,6 +260,7 @@ class Explorer:
             case Do.ARRIVE:
                 bar = bars[act.target]
                 self._may_part(i, act, bar)
+                self._published(i, act, bar)
                 if act.kept >= 0 and bar is not None:
                     kept = _put(kept, act.kept, (act.target, bar[0]))
                 bars = _put(bars, act.target, _counted(bars[act.target], act.n, act.tx))
@@ -268,14 +268,15 @@ class Explorer:
                 bar = bars[act.target]
                 if bar is None:
                     raise Fault
+                self._published(i, act, bar)
                 bars = _put(bars, act.target, (*bar[:3], bar[3] + act.tx, bar[4]))
             case Do.COPY:
                 bar = bars[act.target]
                 if bar is None:
                     raise Fault
-                if bar[4] and (self.warnings or bar[4] != i + 1):
-                    self.trouble.add("init fence")
-                self._asynchronous(act.use, dirty, read)
+                self._published(i, act, bar)
+                if act.use.is_async:
+                    self._asynchronous(act.use, dirty, read)
                 flying |= 1 << self.copy_of[i, pcs[i]]
             case Do.ISSUE | Do.MMA:
                 if act.use.is_async:
@@ -308,13 +309,24 @@ class Explorer:
                 full = 32 * arrived.bit_count() >= act.n
                 after = (done + 1, 0, 0) if full else (done, act.n, arrived)
                 named = _put(named, act.target, after)
+            case Do.CLUSTER_ARRIVE:
+                turn = clusters.arrive(turn, i // 2)
+            case Do.CLUSTER_WAIT:
+                turn = clusters.waited(turn, i // 2)
             case _:
                 pass
         if act.do is Do.MMA:
             self._read(act.use, values)
         if act.do is Do.ISSUE and act.use.is_async:
             self._read(act.use, values)
-        return (tuple(moved), bars, named, held, flying, values, dirty, read, kept)
+        turn = clusters.settled(self, tuple(moved), turn)
+        return (tuple(moved), bars, named, held, flying, values, dirty, read, kept, turn)
+
+    def _published(self, i: int, act: Act, bar: Bar | None) -> None:
+        """The async proxy and other CTAs need the init of a barrier fenced."""
+        used = act.do is Do.COPY or act.peers
+        if used and bar is not None and bar[4] and (self.warnings or bar[4] != i + 1):
+            self.trouble.add("init fence")
 
     def _may_part(self, i: int, act: Act, bar: Bar | None) -> None:
         """More lanes arrive than the phase still takes, but a phase takes a whole warp."""
@@ -333,11 +345,13 @@ class Explorer:
             self.trouble.add("proxy, read before write")
 
     def _land(self, state: State, k: int) -> State:
-        pcs, bars, named, held, flying, values, dirty, read, kept = state
+        pcs, bars, named, held, flying, values, dirty, read, kept, turn = state
         act = self.copies[k][1]
         values = _written(values, act.use)
+        if not act.use.is_async:  # st.async
+            dirty |= act.use.write
         bars = _put(bars, act.target, _counted(bars[act.target], 0, -act.tx))
-        return (pcs, bars, named, held, flying & ~(1 << k), values, dirty, read, kept)
+        return (pcs, bars, named, held, flying & ~(1 << k), values, dirty, read, kept, turn)
 
 
 def _counted(bar: Bar | None, arrivals: int, tx: int) -> Bar:

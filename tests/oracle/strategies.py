@@ -9,7 +9,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate import validate
 from tests.mutants.mutants import mutants
-from tests.oracle import cases, copies, rings
+from tests.oracle import cases, copies, peers, rings
 from tests.oracle.program import Case, build
 from tests.oracle.rings import Generator
 
@@ -35,6 +35,10 @@ GENERATORS: Mapping[str, Generator] = {
     "bulk_store": copies.bulk_store,
     "through": copies.through,
     "plain": copies.plain,
+    "multicast_ring": peers.multicast_ring,
+    "mailbox": peers.mailbox,
+    "exchange": peers.exchange,
+    "meetings": peers.meetings,
     "case_ring": of_case(cases.ring),
     "case_rendezvous": of_case(cases.rendezvous),
     "case_rendezvous_ring": of_case(cases.rendezvous_ring),

@@ -39,12 +39,12 @@ def assert_agrees(case: Case) -> None:
 
 
 @settings(
-    max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=300, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
 @given(
     family=st.sampled_from(FAMILIES),
     mutations=st.integers(0, 3),
-    rng=st.randoms(use_true_random=False),
+    rng=st.integers(0, 2**32 - 1).map(Random),
 )
 def test_random_cases(family, mutations: int, rng: Random) -> None:  # type: ignore[no-untyped-def]
     case = family(rng)

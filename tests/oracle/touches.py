@@ -12,7 +12,7 @@ from asyncsim.ir.decl import AccessMode
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, is_lane_varying, python_source
 from asyncsim.ir.op import GlobalView, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule
-from tests.oracle.footprints import FILLED, OUTSIDE, Touch, box_elements
+from tests.oracle.footprints import FILLED, OUTSIDE, Buffer, Touch, box_elements
 from tests.stream.interpreter import Env, value_of
 
 Compiled = Callable[[Env], int]
@@ -29,21 +29,23 @@ class Touches:
             o.dst.tensor for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)
         }
         self.numbers: dict[str, int] = {}
-        self._compiled: dict[Expr, Compiled] = {}
+        self._compiled: dict[int, tuple[Expr, Compiled]] = {}
         self._varying: dict[int, tuple[object, bool]] = {}
 
     def box_bytes(self, box: GlobalView) -> int:
         return prod(box.shape) * self.schedule.tensor(box.tensor).dtype.bytes
 
-    def of(self, op: OpBase, env: Env, lanes: tuple[int, ...]) -> tuple[Touch, ...]:
-        """The touches of an op by some lanes of a warp."""
+    def of(
+        self, op: OpBase, env: Env, lanes: tuple[int, ...], receiver: int | None = None
+    ) -> tuple[Touch, ...]:
+        """The touches of an op by some lanes of a warp; ``receiver``: of a multicast."""
         found: list[Touch | None] = []
         self._stay_inside(op, env, lanes)
         match op:
             case ops.TmaLoad(dst=dst, src=src):
                 found += [
                     self._global(src, env, lanes, False, True),
-                    self._smem(dst, env, lanes, True, True, src),
+                    self._smem(dst, env, lanes, True, True, src, receiver=receiver),
                 ]
             case ops.CpAsync(dst=dst, src=src):
                 found += [
@@ -63,7 +65,7 @@ class Touches:
                 found.append(self._global(box, env, lanes, True, False))
             case ops.LdShared(src=view):
                 found.append(self._smem(view, env, lanes, False, False))
-            case ops.StShared(dst=view):
+            case ops.StShared(dst=view) | ops.StAsync(dst=view):
                 found.append(self._smem(view, env, lanes, True, False))
             case ops.Compute(defn=defn, operands=operands):
                 for formal, actual in zip(defn.operands, operands, strict=True):
@@ -111,11 +113,11 @@ class Touches:
         return tuple([self._value(e)(env) for e in exprs])
 
     def _value(self, expr: Expr) -> Compiled:
-        found = self._compiled.get(expr)
+        found = self._compiled.get(id(expr))
         if found is None:
             text = python_source(expr, lambda leaf: f"env[{_name(leaf)!r}]")
-            found = self._compiled[expr] = eval(f"lambda env: {text}")
-        return found
+            found = self._compiled[id(expr)] = expr, eval(f"lambda env: {text}")
+        return found[1]
 
     def _global(
         self, box: GlobalView, env: Env, lanes: tuple[int, ...], write: bool, is_async: bool
@@ -127,7 +129,11 @@ class Touches:
         lane = np.repeat(np.arange(len(elements)), [len(e) for e in elements])
         inside = flat != OUTSIDE
         return Touch(
-            (box.tensor, -1), flat[inside], write, is_async, lane=self._lane(lane[inside], elements)
+            Buffer(box.tensor),
+            flat[inside],
+            write,
+            is_async,
+            lane=self._lane(lane[inside], elements),
         )
 
     def _elements(self, box: GlobalView, env: Env) -> np.ndarray:
@@ -143,9 +149,12 @@ class Touches:
         is_async: bool,
         source: GlobalView | None = None,
         copy: ops.CpAsync | None = None,
+        receiver: int | None = None,
     ) -> Touch | None:
         tile, means = self.schedule.tile(view.tile), source or view.expects
         stage = value_of(view.stage, env)
+        if receiver is None:
+            receiver = value_of(view.rank, env) if view.rank else env[Builtin.CTA_RANK.value]
         parts: list[np.ndarray] = []
         data: list[np.ndarray] = []
         varying = (view, means)
@@ -163,7 +172,7 @@ class Touches:
                 data.append(self._data(means, e, copy))
         lane = np.repeat(np.arange(len(parts)), [len(p) for p in parts])
         return Touch(
-            (view.tile, stage),
+            Buffer(view.tile, stage, receiver),
             np.concatenate(parts),
             write,
             is_async,

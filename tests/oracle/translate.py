@@ -6,14 +6,17 @@ Its own path from the IR: it uses neither the op streams, nor the regions, nor t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import product
+from math import prod
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.expr import Builtin
-from asyncsim.ir.op import FenceSpace, GroupKind, MbarrierRef, MemScope, OpBase, Scope
+from asyncsim.ir.op import GroupKind, MbarrierRef, MemScope, OpBase, Scope
 from asyncsim.ir.schedule import Schedule
-from tests.oracle.acts import Act, Do, Flight, Machine, Mma, Use
+from tests.oracle.acts import Do, Machine
+from tests.oracle.chains import Chains, Raw
 from tests.oracle.footprints import Atoms, Touch
 from tests.oracle.lanes import LaneConflicts
 from tests.oracle.touches import Touches
@@ -21,47 +24,35 @@ from tests.oracle.warpgroups import Registers
 from tests.stream.interpreter import Env, interpret, value_of
 
 ELECTED, OTHERS = (0,), tuple(range(1, 32))
-CHAINS = {Scope.ALL_LANES: (0, 1), Scope.ELECTED: (0,), Scope.OTHERS: (1,)}
 
 
 class Untranslated(Exception):
     """An op that the explorer does not know."""
 
 
-@dataclass(slots=True)
-class Raw:
-    """An act before its footprint is numbered: two chains get the parts of their lanes."""
-
-    do: Do
-    op: OpBase
-    pos: int
-    touches: tuple[tuple[Touch, ...], tuple[Touch, ...]] = ((), ())
-    target: int = -1
-    n: int = 0
-    tx: int = 0
-
-
 def translate(schedule: Schedule, block: tuple[int, int, int] = (0, 0, 0)) -> Machine:
     """The machine of one CTA. Raises Untranslated, and ScheduleError as the streams do."""
-    return _Translator(schedule, block).run()
+    return Translator(schedule, block).run()
 
 
-class _Translator:
+class Translator:
     def __init__(self, schedule: Schedule, block: tuple[int, int, int]) -> None:
-        self.schedule, self.block = schedule, block
-        self.index: dict[tuple[str, int], int] = {}
-        for b in schedule.of_kind(Mbarrier):
-            for stage in range(b.stages):
-                self.index[b.name, stage] = len(self.index)
+        self.schedule, self.blocks = schedule, schedule.cluster_of(block)
+        self.index: dict[tuple[int, str, int], int] = {}
+        for rank in range(len(self.blocks)):
+            for b in schedule.of_kind(Mbarrier):
+                for stage in range(b.stages):
+                    self.index[rank, b.name, stage] = len(self.index)
         self.touches = Touches(schedule)
         self.atoms = Atoms(schedule)
         self.trouble: set[str] = set()
-        self.named: dict[int, int] = {}
+        self.named: dict[tuple[int, int], int] = {}
         self.slots: dict[tuple[int, str], int] = {}
         self.machine: Machine
 
     def run(self) -> Machine:
-        raws = [self._warp(w) for w in range(self.schedule.warps)]
+        warps = range(self.schedule.warps)
+        raws = [self._warp(block, w) for block in self.blocks for w in warps]
         for raw in (r for warp in raws for r in warp):
             for part in raw.touches:
                 for touch in part:
@@ -79,10 +70,11 @@ class _Translator:
             group_of=self._warpgroups(),
             full=frozenset(),
             trouble=self.trouble,
+            ctas=len(self.blocks),
         )
         m.mmas = [[] for _ in set(m.group_of.values())]
         for warp, stream in enumerate(raws):
-            _Chains(self, warp, stream).build()
+            Chains(self, warp, stream).build()
             conflicts = LaneConflicts()
             if any(conflicts.step(r.op, r.pos, r.do, r.touches[1]) for r in stream):
                 self.trouble.add("lanes")
@@ -93,9 +85,10 @@ class _Translator:
 
     def _warpgroups(self) -> dict[int, int]:
         found: dict[int, int] = {}
-        for role in self.schedule.roles():
+        for rank, role in product(range(len(self.blocks)), self.schedule.roles()):
+            first = rank * self.schedule.warps + role.first_warp
             for i in range(role.warps // 4 * 4):
-                found[role.first_warp + i] = (role.first_warp + i) // 4
+                found[first + i] = 100 * rank + (role.first_warp + i) // 4
         numbers = {g: n for n, g in enumerate(sorted(set(found.values())))}
         return {w: numbers[g] for w, g in found.items()}
 
@@ -110,29 +103,52 @@ class _Translator:
 
     # -- ops -----------------------------------------------------------------------------------
 
-    def _warp(self, warp: int) -> list[Raw]:
+    def _warp(self, block: tuple[int, int, int], warp: int) -> list[Raw]:
         registers = Registers()
         found: list[Raw] = []
-        for pos, (op, env, _) in enumerate(interpret(self.schedule, self.block, warp)):
-            env[Builtin.CTA_RANK.value] = 0
-            raw = self._raw(op, pos, env)
+        for pos, (op, env, _) in enumerate(interpret(self.schedule, block, warp)):
             problem = registers.step(op)
             if problem:
                 self.trouble.add(problem)
-            found.append(raw)
+            found += self._raws(op, pos, env)
         if registers.in_flight:
             self.trouble.add("outstanding")
         return found
 
-    def _barrier(self, ref: MbarrierRef, env: Env) -> int:
-        key = ref.name, value_of(ref.stage, env)
+    def _barrier(self, ref: MbarrierRef, env: Env, receiver: int | None = None) -> int:
+        if receiver is None:
+            receiver = value_of(ref.rank, env) if ref.rank else env[Builtin.CTA_RANK.value]
+        key = receiver, ref.name, value_of(ref.stage, env)
         if key not in self.index:
             self.trouble.add("out of bounds")
             return 0
         return self.index[key]
 
-    def _raw(self, op: OpBase, pos: int, env: Env) -> Raw:
+    def owner(self, barrier: int) -> int:
+        """The rank of the CTA that an mbarrier is in."""
+        return barrier * len(self.blocks) // len(self.index)
+
+    def _raws(self, op: OpBase, pos: int, env: Env) -> list[Raw]:
+        """The acts of an op; a multicast is a copy to each receiver."""
         _known(op)
+        mask = getattr(op, "multicast", None)
+        if not isinstance(op, ops.TmaLoad) or mask is None:
+            return [self._raw(op, pos, env)]
+        bits, tx = value_of(mask, env), self.touches.box_bytes(op.src)
+        return [
+            Raw(
+                Do.COPY,
+                op,
+                pos,
+                self._parts(op, env, rank),
+                target=self._barrier(op.mbarrier, env, rank),
+                tx=tx,
+            )
+            for rank in range(len(self.blocks))
+            if bits >> rank & 1
+        ]
+
+    def _raw(self, op: OpBase, pos: int, env: Env) -> Raw:
         raw = Raw(Do.ACCESS, op, pos)
         match op:
             case ops.MbarrierInit(mbarrier=ref, count=count):
@@ -158,6 +174,10 @@ class _Translator:
                 tx = self.touches.box_bytes(src)
                 target = self._barrier(ref, env)
                 return replace(raw, do=Do.COPY, target=target, tx=tx, touches=self._parts(op, env))
+            case ops.StAsync(mbarrier=ref, dst=dst):
+                tx = prod(dst.shape) * self.schedule.tile(dst.tile).dtype.bytes
+                target = self._barrier(ref, env)
+                return replace(raw, do=Do.COPY, target=target, tx=tx, touches=self._parts(op, env))
             case ops.CpAsync() | ops.TmaStore():
                 return replace(raw, do=Do.ISSUE, touches=self._parts(op, env))
             case ops.CommitGroup(kind=GroupKind.WGMMA):
@@ -174,13 +194,18 @@ class _Translator:
                 ops.BarSync(barrier=id, threads=threads)
                 | ops.BarArrive(barrier=id, threads=threads)
             ):
-                target = self.named.setdefault(id, len(self.named))
+                where = env[Builtin.CTA_RANK.value], id
+                target = self.named.setdefault(where, len(self.named))
                 n = threads or self.schedule.threads
                 if n % 32 or n <= 0:
                     self.trouble.add("named barrier")
                 return replace(raw, do=Do.BAR_ARRIVE, target=target, n=n)
             case ops.BarWarpSync() | ops.WgmmaFence():
                 return replace(raw, do=Do.MEET)
+            case ops.BarrierClusterArrive():
+                return replace(raw, do=Do.CLUSTER_ARRIVE)
+            case ops.BarrierClusterWait():
+                return replace(raw, do=Do.CLUSTER_WAIT)
             case ops.WgmmaMmaAsync():
                 return replace(raw, do=Do.MMA, touches=self._parts(op, env))
             case ops.LdGlobal() | ops.StGlobal() | ops.LdShared() | ops.StShared() | ops.Compute():
@@ -188,173 +213,25 @@ class _Translator:
             case _:
                 raise Untranslated(type(op).__name__)
 
-    def _parts(self, op: OpBase, env: Env) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
-        elected = self.touches.of(op, env, ELECTED) if op.scope is not Scope.OTHERS else ()
+    def _parts(
+        self, op: OpBase, env: Env, receiver: int | None = None
+    ) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
+        one = op.scope is not Scope.OTHERS
+        elected = self.touches.of(op, env, ELECTED, receiver) if one else ()
         several = op.scope in (Scope.ALL_LANES, Scope.OTHERS)
-        others = self.touches.of(op, env, OTHERS) if several else ()
+        others = self.touches.of(op, env, OTHERS, receiver) if several else ()
         self.trouble |= self.touches.trouble
         return elected, others
 
 
-class _Chains:
-    """The two chains of one warp, footprints numbered, groups resolved."""
-
-    def __init__(self, translator: _Translator, warp: int, raws: list[Raw]) -> None:
-        self.t, self.warp, self.raws = translator, warp, raws
-        self.m = translator.machine
-        self.pair: tuple[list[Act], list[Act]] = ([], [])
-        self.mmas = self.sequence = 0
-        self.open_mmas: list[Mma] = []
-        self.waits: list[Act] = []
-        self.pending_mmas: list[Mma] = []
-
-    def build(self) -> None:
-        self.m.commits[self.warp] = []
-        first = len(self.m.chains)
-        self.m.chains += self.pair
-        self.queues = [
-            {kind: ([], []) for kind in (GroupKind.CP_ASYNC, GroupKind.BULK)} for _ in range(2)
-        ]
-        for raw in self.raws:
-            self._add(raw, first)
-
-    def _meet(self, pos: int) -> None:
-        if all(c and c[-1].do is Do.MEET for c in self.pair):
-            return
-        while all(c and c[-1].do is Do.WAIT for c in self.pair) and (
-            self.pair[0][-1] == self.pair[1][-1]
-        ):
-            # the elected lane passes here only after the others: its own wait adds nothing
-            held = self.pair[1].pop()
-            self.pair[0].pop()
-            self.waits.append(held)
-        self.pair[1].extend(reversed(self.waits))
-        self.waits.clear()
-        for chain in self.pair:
-            chain.append(Act(Do.MEET, pos))
-
-    def _add(self, raw: Raw, first: int) -> None:
-        match raw.do:
-            case Do.MEET:
-                self._meet(raw.pos)
-            case Do.BAR_ARRIVE:
-                self._meet(raw.pos)
-                self.pair[0].append(Act(Do.BAR_ARRIVE, raw.pos, raw.target, raw.n))
-                if isinstance(raw.op, ops.BarSync):
-                    self.pair[0].append(Act(Do.BAR_WAIT, raw.pos, raw.target))
-                    self._meet(raw.pos)
-            case Do.MMA | Do.MMA_COMMIT | Do.MMA_WAIT:
-                self._meet(raw.pos)
-                self._wgmma(raw)
-            case _:
-                for i in CHAINS[raw.op.scope]:
-                    self._own(raw, i, first + i)
-
-    def _own(self, raw: Raw, i: int, chain: int) -> None:
-        lanes = 31 if i else 1
-        acts = self.pair[i]
-        act = Act(raw.do, raw.pos, raw.target, raw.n, raw.tx)
-        if raw.do in (Do.ARRIVE, Do.EXPECT, Do.COPY):
-            act = replace(act, n=raw.n * lanes, tx=raw.tx * lanes)
-        op = raw.op
-        name = getattr(op, "state", None)
-        if name is not None:
-            slots = self.t.slots
-            act = replace(act, kept=slots.setdefault((chain, name), len(slots)))
-        match op:
-            case ops.MbarrierInit() if i:
-                self.t.trouble.add("init by several lanes")
-            case ops.FenceProxyAsync(space=space):
-                shared = (1 << self.m.shared) - 1
-                spaces = {
-                    FenceSpace.SHARED: shared,
-                    FenceSpace.CLUSTER: shared,
-                    FenceSpace.GLOBAL: ((1 << self.m.atoms) - 1) & ~shared,
-                    FenceSpace.ALL: (1 << self.m.atoms) - 1,
-                }
-                act = replace(act, space=spaces[space], fences_inits=space is not FenceSpace.GLOBAL)
-            case ops.CommitGroup(kind=kind):
-                opened, closed = self.queues[i][kind]
-                for flight in opened:
-                    flight.committed = True
-                closed.append(tuple(opened))
-                opened.clear()
-                return
-            case ops.WaitGroup(kind=kind, n=n, read=read):
-                _, closed = self.queues[i][kind]
-                for group in closed[: max(0, len(closed) - n)]:
-                    for flight in group:
-                        if flight.read_until is None:
-                            flight.read_until = len(acts)
-                        if flight.until is None and not read:
-                            flight.until = len(acts)
-            case ops.CpAsync() | ops.TmaStore():
-                kind = GroupKind.BULK if isinstance(op, ops.TmaStore) else GroupKind.CP_ASYNC
-                use = self._use(raw.touches[i])
-                flight = Flight(chain, len(acts), use)
-                act = replace(act, use=use, flight=len(self.m.flights))
-                self.m.flights.append(flight)
-                self.queues[i][kind][0].append(flight)
-            case _ if raw.do in (Do.ACCESS, Do.COPY):
-                use = self._use(raw.touches[i])
-                if raw.do is Do.ACCESS and not (use.read or use.write):
-                    return
-                act = replace(act, use=use)
-            case _:
-                pass
-        acts.append(act)
-
-    def _use(self, touches: tuple[Touch, ...]) -> Use:
-        read = write = 0
-        brings: list[tuple[int, int]] = []
-        means: list[tuple[int, int]] = []
-        is_async = False
-        for touch in touches:
-            is_async |= touch.is_async
-            if touch.write:
-                write |= self.t.atoms.mask(touch)
-                brings += self.t.atoms.data(touch)
-            else:
-                read |= self.t.atoms.mask(touch)
-                means += self.t.atoms.data(touch) if touch.data is not None else ()
-        return Use(read, write, is_async, tuple(brings), tuple(means))
-
-    def _wgmma(self, raw: Raw) -> None:
-        m, acts = self.m, self.pair[0]
-        group = m.group_of[self.warp]
-        match raw.do:
-            case Do.MMA:
-                if len(m.mmas[group]) <= self.mmas:
-                    m.mmas[group].append(Mma(self._use(raw.touches[0])))
-                mma = m.mmas[group][self.mmas]
-                mma.issued[self.warp] = len(acts)
-                self.open_mmas.append(mma)
-                acts.append(Act(Do.MMA, raw.pos, self.mmas, use=mma.use))
-                self.mmas += 1
-            case Do.MMA_COMMIT:
-                commits = m.commits[self.warp]
-                for mma in self.open_mmas:
-                    mma.group = len(commits)
-                    self.pending_mmas.append(mma)
-                self.open_mmas.clear()
-                commits.append(len(acts))
-                acts.append(Act(Do.MMA_COMMIT, raw.pos))
-            case _:
-                needed = max(0, len(m.commits[self.warp]) - raw.n)
-                for mma in self.pending_mmas:
-                    if mma.group < needed:
-                        mma.waited.setdefault(self.warp, len(acts))
-                acts.append(Act(Do.MMA_WAIT, raw.pos, needed))
-                self._meet(raw.pos)
-
-
 def _known(op: OpBase) -> None:
-    """Clusters, weaker memory orders and atomics are not explored."""
-    parts = [getattr(op, name) for name in type(op).__dataclass_fields__]
-    remote = any(getattr(part, "rank", None) is not None for part in parts)
-    weak = getattr(op, "relaxed", False) or getattr(op, "memory", MemScope.CTA) is not MemScope.CTA
-    if remote or weak or getattr(op, "multicast", None) or getattr(op, "reduce", None):
-        raise Untranslated(f"{type(op).__name__} across CTAs, relaxed or reducing")
+    """Weaker memory orders and atomics are not explored."""
+    at = getattr(op, "mbarrier", None)
+    narrow = isinstance(op, ops.MbarrierArriveOp) and op.memory is MemScope.CTA
+    if getattr(op, "relaxed", False) or (at is not None and at.rank is not None and narrow):
+        raise Untranslated(f"{type(op).__name__} relaxed, or of a scope that is too narrow")
+    if getattr(op, "reduce", None):
+        raise Untranslated(f"{type(op).__name__} that reduces")
 
 
 def _full(m: Machine) -> frozenset[int]:
@@ -380,9 +257,7 @@ def global_elements(
     touches = Touches(schedule)
     for warp in range(schedule.warps):
         for op, env, _ in interpret(schedule, block, warp):
-            env[Builtin.CTA_RANK.value] = 0
             lanes = {Scope.ALL_LANES: ELECTED + OTHERS, Scope.OTHERS: OTHERS}.get(op.scope, ELECTED)
             for touch in touches.of(op, env, lanes):
-                name, stage = touch.buffer
-                if stage < 0:
-                    yield name, touch.elements.tolist(), touch.write
+                if touch.buffer.stage < 0:
+                    yield touch.buffer.name, touch.elements.tolist(), touch.write

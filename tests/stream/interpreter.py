@@ -62,6 +62,7 @@ def interpret(
         (Builtin.BLOCK_IDX_X, Builtin.BLOCK_IDX_Y, Builtin.BLOCK_IDX_Z), block, strict=True
     ):
         env[builtin.value] = value
+    env[Builtin.CTA_RANK.value] = schedule.rank(block)
     env[Builtin.WARP_IN_ROLE.value] = warp
     yield from _block(schedule.body, env, warp, ())
 
