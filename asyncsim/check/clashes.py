@@ -41,7 +41,7 @@ class Clashes:
         committed, released, loose, idle = True, False, None, None
         if x.flight is not None:
             committed = x.flight.commit is not None
-            released, loose = self._covered(x, x.flight, clock)
+            released, loose = self._covered(x, y, x.flight, clock)
             idle = self._idle_wait(x.flight, y, clock)
         self._clash(
             Clash(
@@ -70,10 +70,15 @@ class Clashes:
         over = (x.end >> self._layout.width) & self._layout.masks[Section.CONTROL]
         return self._layout.covers(clock, over, self._layout.guards[Section.CONTROL])
 
-    def _covered(self, x: Touch, flight: Flight, clock: int) -> tuple[bool, Step | None]:
-        """Whether the clock knows the commit, and a wait after it that left the group pending."""
+    def _covered(self, x: Touch, y: Touch, flight: Flight, clock: int) -> tuple[bool, Step | None]:
+        """Whether the clock knows the commit, and a wait after it that left the group pending.
+
+        Within a role a wait that covers it, and of which only the order lacks, comes before that;
+        another role knows what was signalled to it, so there the wait before the signal counts.
+        """
         released, loose = False, None
-        over = x.end != 0 and flight.kind is not GroupKind.WGMMA  # waited for, only order lacks
+        own = x.step.warp.place.role == y.step.warp.place.role
+        over = own and x.end != 0 and flight.kind is not GroupKind.WGMMA
         for chain in flight.chains:
             at = flight.commits.get(chain.warp.index)
             if at is None:

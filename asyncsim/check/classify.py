@@ -114,12 +114,17 @@ def _in_flight(clash: Clash, flight: Flight, reader: Touch) -> Named:
         )
     if clash.loose is not None:
         n = clash.loose.dyn.value
+        repair = (
+            f"wait for fewer pending groups than {n}, or commit one group per step (an empty "
+            "group counts too)"
+        )
+        if x.access.write and getattr(clash.loose.dyn.op, "read", False):
+            repair = "wait without read=True, which waits for the source to be read and no more"
         return named(
             Rule.WAIT_GROUP_TOO_LOOSE,
             f"{op_text(clash.loose.dyn)} leaves {what} pending, and {user} touches {clash.name}",
             f"a wait that covers the group of {what}",
-            f"wait for fewer pending groups than {n}, or commit one group per step (an empty "
-            "group counts too)",
+            repair,
             clash.loose,
         )
     if kind is GroupKind.WGMMA:
@@ -134,6 +139,7 @@ def _in_flight(clash: Clash, flight: Flight, reader: Touch) -> Named:
             )
         return _plain(clash, reader)
     wait = flight.retired or (None if x.access.write else flight.source_read)
+    # a barrier after a wait that follows the access in their text orders nothing
     if wait is not None and not own and not (clash.released and _comes_later(wait, y.step)):
         return named(
             Rule.MISSING_BLOCK_BARRIER,
@@ -163,11 +169,10 @@ def _in_flight(clash: Clash, flight: Flight, reader: Touch) -> Named:
     return _plain(clash, reader)
 
 
-def _comes_later(wait: Step, access: Step) -> bool:
-    """Whether the wait follows the access in the text that both warps run: a barrier after it
-    orders nothing."""
-    same = wait.warp.place.role == access.warp.place.role
-    text = [(step.event[1], step.dyn.op.id) for step in (wait, access)]
+def _comes_later(step: Step, than: Step) -> bool:
+    """Whether both warps run one text, and a step of the one follows in it that of the other."""
+    same = step.warp.place.role == than.warp.place.role
+    text = [(s.event[1], s.dyn.op.id) for s in (step, than)]
     return same and text[0] > text[1]
 
 
@@ -252,4 +257,6 @@ def _awaited(clash: Clash, reader: Touch, writer: Touch) -> bool:
     meant, brought = reader.access.tag, writer.access.tag
     if meant is not None and brought is not None:
         return meant == brought or (reader is clash.later and not clash.outdated)
+    if _comes_later(writer.step, reader.step):
+        return False
     return reader is clash.later

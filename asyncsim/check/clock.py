@@ -7,7 +7,8 @@ barriers and the warpgroups. Sections are orders, from the largest to the smalle
 CONTROL: what has happened for certain. MEMORY: what release and acquire make visible.
 SHARED_FENCE / GLOBAL_FENCE: what was visible at the last fence.proxy.async over that space.
 TENSOR: what tcgen05.fence::before_thread_sync, or a commit, has released. It goes wherever CONTROL
-goes; only schedules with tcgen05 ops have it.
+goes; only schedules with tcgen05 ops have it. PEER_FENCE: SHARED_FENCE for what observers do in the
+shared memory of other CTAs; only clusters have it.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ class Section(IntEnum):
     SHARED_FENCE = 2
     GLOBAL_FENCE = 3
     TENSOR = 4
+    PEER_FENCE = 5
 
 
 class ClockLayout:
@@ -36,7 +38,7 @@ class ClockLayout:
 
     __slots__ = ("_fields", "carried", "components", "guard", "guards", "masks", "width")
 
-    def __init__(self, components: int, *, tensor: bool = False) -> None:
+    def __init__(self, components: int, *, tensor: bool = False, peers: bool = False) -> None:
         self.components = components
         self.width = FIELD_BITS * components
         guard = sum(1 << (FIELD_BITS * i + FIELD_BITS - 1) for i in range(components))
@@ -44,7 +46,9 @@ class ClockLayout:
         self._fields = fields
         self.guards = tuple(guard << (self.width * s) for s in Section)
         self.masks = tuple(fields << (self.width * s) for s in Section)
-        self.guard = sum(self.guards if tensor else self.guards[: Section.TENSOR])
+        self.guard = sum(self.guards[: Section.TENSOR])
+        self.guard += tensor * self.guards[Section.TENSOR]
+        self.guard += peers * self.guards[Section.PEER_FENCE]
         self.carried = self.masks[Section.CONTROL]
         if tensor:
             self.carried |= self.masks[Section.TENSOR]

@@ -26,6 +26,7 @@ from asyncsim.check.model import (
     Who,
     chains_of,
 )
+from asyncsim.check.proxies import for_peers
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, Scope
 from asyncsim.memory.region import GlobalBox, RegisterRegion, SmemRegion
@@ -93,8 +94,9 @@ class Copies:
         touches: list[Touch] = []
         clocks: list[int] = []
         for chain, end, flight in parts:
-            if isinstance(region, SmemRegion):
+            if isinstance(region, SmemRegion) and region.owner != step.warp.place.rank:
                 self._x.peers.reach(chain, step, region.owner)
+                end = for_peers(self._x.layout, end)
             touch = Touch(step, chain.who, access, self._x.next_seq(), end)
             touch.flight = flight
             if flight is not None:

@@ -26,4 +26,6 @@ def everything(execution: Execution) -> int:
         clock = layout.join(clock, execution.tracked.everything())
     for section in (Section.SHARED_FENCE, Section.GLOBAL_FENCE):
         clock = layout.fence(clock, section)
+    if execution.schedule.cluster_ctas > 1:
+        clock = layout.fence(clock, Section.PEER_FENCE)
     return clock

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import get_args
 
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.barriers import Barriers
@@ -41,6 +40,7 @@ from asyncsim.check.model import (
 )
 from asyncsim.check.named import NamedBarrier, NamedBarriers
 from asyncsim.check.policy import Policy
+from asyncsim.check.proxies import ProxyFences
 from asyncsim.check.reads import stale_message
 from asyncsim.check.registers import Registers
 from asyncsim.check.shared import SharedMemory
@@ -48,7 +48,7 @@ from asyncsim.check.steps import Handler, Steps
 from asyncsim.check.tcgen05 import Tcgen05Steps
 from asyncsim.check.tensor import TensorCores, Warpgroup, WarpRegisters
 from asyncsim.check.tmem import TensorClock
-from asyncsim.check.witness import KEPT
+from asyncsim.check.witness import KEPT, LOCAL
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
@@ -104,7 +104,9 @@ class Execution:
         tensor = any(isinstance(op, ops.Tcgen05Op) for op in schedule.ops())
         tracks = any(isinstance(op, ops.CpAsyncMbarrierArrive) for op in schedule.ops())
         first_tracked = cluster + 1 + 2 * n * tensor
-        self.layout = ClockLayout(first_tracked + 2 * n * tracks, tensor=tensor)
+        self.layout = ClockLayout(
+            first_tracked + 2 * n * tracks, tensor=tensor, peers=schedule.cluster_ctas > 1
+        )
         self.warps = [
             self._warp(i, p, e) for i, (p, e) in enumerate(zip(places, events, strict=True))
         ]
@@ -129,6 +131,8 @@ class Execution:
             self.barriers.by_key[key] = Barrier(key, 2 * n + i)
         for i, (rank, id) in enumerate(named):
             self.named.by_id[rank, id] = NamedBarrier(id, first_named + i)
+        owners = [(key.cta, 2 * n + i) for i, key in enumerate(keys)]
+        self.fences = ProxyFences(self.layout, self.warps, owners, schedule.cluster_ctas)
         self._warpgroups(first_group)
         self.cluster = ClusterBarrier(self.layout, cluster, n, self.fault, self.wake)
         self.peers = Peers(self.layout, self.warps, self.fault)
@@ -200,7 +204,7 @@ class Execution:
         bound = self._handlers.get(event[0].op.id)
         if bound is None:
             op = event[0].op
-            bound = self._handlers[op.id] = self.steps.bind(op), not isinstance(op, _LOCAL)
+            bound = self._handlers[op.id] = self.steps.bind(op), not isinstance(op, LOCAL)
         handler, logged = bound
         try:
             passed = handler(agent, step)
@@ -377,14 +381,3 @@ class Execution:
 
 _FOREIGN = {Who.ELECTED: Scope.OTHERS, Who.OTHERS: Scope.ELECTED}
 """What an observer on its own does not execute."""
-
-_LOCAL = (
-    *get_args(ops.MemoryOp),
-    *get_args(ops.TensorOp),
-    ops.CpAsync,
-    ops.CpAsyncMbarrierArrive,
-    ops.TmaLoad,
-    ops.BarWarpSync,
-    ops.Tcgen05Mma,
-    ops.Tcgen05Commit,
-)

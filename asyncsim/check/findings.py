@@ -64,15 +64,19 @@ def findings_of(
 ) -> list[Finding]:
     """The findings that an execution shows, hang included, without consequences of others.
 
-    A hang is named by a condition that fails here, or else on the reference (``suspects``), and so
-    is a race that follows from arrivals or bytes that count in the wrong phase.
+    A race that follows from arrivals or bytes that count in the wrong phase is named by a condition
+    that fails here, or else on the reference (``suspects``). A hang is named by those of the
+    reference first: once a waiter has been lapped, other conditions fail as well.
     """
-    breaches = [*report.breaches.values(), *suspects]
+    here = list(report.breaches.values())
+    breaches = [*here, *suspects]
     found = [_from_clash(c) for c in report.clashes.values()]
     found = [_by_breach(c, breaches, report.late) for c in found]
     found += [_from_fault(f) for f in report.faults.values()]
     if report.end is End.HANG:
-        found.append(_from_hang(name_hang(explain_hang(execution), breaches), execution.recent))
+        found.append(
+            _from_hang(name_hang(explain_hang(execution), [*suspects, *here]), execution.recent)
+        )
     return [c.finding for c in _merged(_roots(found))]
 
 

@@ -78,6 +78,7 @@ class SharedMemory:
         self._cells: dict[int, Cell] = {}
         self._ordered = layout.guards[Section.MEMORY]
         self._fenced = self._ordered | layout.guards[Section.SHARED_FENCE]
+        self._fenced |= layout.guard & layout.guards[Section.PEER_FENCE]
         self._tensor = layout.carried != layout.masks[Section.CONTROL]
 
     def check(self, y: Touch, clock: int) -> None:

@@ -17,7 +17,7 @@ from asyncsim.check.collectives import WgmmaSteps, join_lanes
 from asyncsim.check.copies import Copies
 from asyncsim.check.model import Agent, Fault, Step, StopExecution, chains_of
 from asyncsim.ir import op as ops
-from asyncsim.ir.op import FenceSpace, GroupKind, Op, Scope
+from asyncsim.ir.op import GroupKind, Op, Scope
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Dyn
 from asyncsim.sync import SyncFault
@@ -27,11 +27,6 @@ if TYPE_CHECKING:
 
 Handler = Callable[[Agent, Step], bool]
 """Execute an op; False if it blocks (it is called again later)."""
-
-_FENCED = (
-    (Section.SHARED_FENCE, (FenceSpace.SHARED, FenceSpace.CLUSTER, FenceSpace.ALL)),
-    (Section.GLOBAL_FENCE, (FenceSpace.GLOBAL, FenceSpace.ALL)),
-)
 
 
 class Steps:
@@ -191,10 +186,9 @@ class Steps:
             chain.now(step.pos)
             own = (step.pos + 1) << chain.shift_memory
             seen = self._x.layout.join(chain.clock, own)
-            for section, spaces in _FENCED:
-                if op.space in spaces:
-                    fenced = self._x.layout.fence(seen, section) & self._x.layout.masks[section]
-                    chain.clock = self._x.layout.join(chain.clock, fenced)
+            chain.clock = self._x.layout.join(
+                chain.clock, self._x.fences.raised(seen, op.space, step.warp.place.rank)
+            )
         return True
 
     # -- the warp as one -----------------------------------------------------------------------

@@ -3,14 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import get_args
 
 from asyncsim.check.describe import step_place
 from asyncsim.check.model import Step
-from asyncsim.ir.op import Tcgen05Commit
+from asyncsim.ir import op as ops
 from asyncsim.rules import WitnessStep
 
 KEPT = 96  # synchronisation steps that an execution remembers
 SHOWN = 10
+LOCAL = (
+    *get_args(ops.MemoryOp),
+    *get_args(ops.TensorOp),
+    ops.CpAsync,
+    ops.CpAsyncMbarrierArrive,
+    ops.TmaLoad,
+    ops.BarWarpSync,
+    ops.Tcgen05Mma,
+    ops.Tcgen05Commit,
+)
+"""Ops that are no synchronisation steps: a witness shows those that it ends with."""
 
 
 def steps(recent: Iterable[tuple[Step, bool]], last: Sequence[Step]) -> tuple[WitnessStep, ...]:
@@ -27,7 +39,7 @@ def steps(recent: Iterable[tuple[Step, bool]], last: Sequence[Step]) -> tuple[Wi
         own = step.warp.index in warps and (step.warp.index, step.pos) not in ends
         if lands:
             if step.dyn.barrier in barriers:
-                commit = isinstance(step.dyn.op, Tcgen05Commit)
+                commit = isinstance(step.dyn.op, ops.Tcgen05Commit)
                 then = "its arrival counts" if commit else "the copy lands"
                 told.append(WitnessStep(place=step_place(step), then=then))
         elif own:

@@ -12,7 +12,7 @@ from asyncsim.check.balance import Counted, Kind, premature
 from asyncsim.check.clock import FIELD_BITS, FIELD_MASK, ClockLayout, Section
 
 N = 5
-FIELDS = st.lists(st.integers(0, FIELD_MASK), min_size=5 * N, max_size=5 * N)
+FIELDS = st.lists(st.integers(0, FIELD_MASK), min_size=6 * N, max_size=6 * N)
 
 
 def pack(fields: list[int]) -> int:
@@ -20,18 +20,18 @@ def pack(fields: list[int]) -> int:
 
 
 def unpack(clock: int) -> list[int]:
-    return [(clock >> (FIELD_BITS * i)) & FIELD_MASK for i in range(5 * N)]
+    return [(clock >> (FIELD_BITS * i)) & FIELD_MASK for i in range(6 * N)]
 
 
 @given(FIELDS, FIELDS)
 def test_join_takes_the_larger_value_of_every_field(a: list[int], b: list[int]) -> None:
-    layout = ClockLayout(N, tensor=True)
+    layout = ClockLayout(N, tensor=True, peers=True)
     assert unpack(layout.join(pack(a), pack(b))) == list(map(max, a, b))
 
 
 @given(FIELDS, FIELDS)
 def test_covers_compares_the_guarded_sections_only(a: list[int], b: list[int]) -> None:
-    layout = ClockLayout(N, tensor=True)
+    layout = ClockLayout(N, tensor=True, peers=True)
     for section in Section:
         part = slice(N * section, N * section + N)
         expected = all(x >= y for x, y in zip(a[part], b[part], strict=True))
@@ -40,7 +40,7 @@ def test_covers_compares_the_guarded_sections_only(a: list[int], b: list[int]) -
 
 @given(FIELDS)
 def test_fence_raises_a_section_to_what_is_visible(a: list[int]) -> None:
-    layout = ClockLayout(N, tensor=True)
+    layout = ClockLayout(N, tensor=True, peers=True)
     fenced = unpack(layout.fence(pack(a), Section.SHARED_FENCE))
     expected = [*a]
     for i in range(N):
