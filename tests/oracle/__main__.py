@@ -10,13 +10,12 @@ import argparse
 import sys
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
-from itertools import repeat
 
 from tests.oracle import record
 from tests.oracle.agree import BAD, run
 from tests.oracle.strategies import GENERATORS
 
-CHUNK = 250
+CHUNK = 100
 
 
 def main() -> int:
@@ -31,13 +30,14 @@ def main() -> int:
     each = -(-args.cases // len(names))
     totals: Counter[str] = Counter()
     with ProcessPoolExecutor(args.jobs) as pool:
+        begun = []
         for name in names:
             first = record.next_seed(name) if args.seed is None else args.seed
             seeds = range(first, first + each)
             chunks = [seeds[i : i + CHUNK] for i in range(0, each, CHUNK)]
-            found: Counter[str] = Counter()
-            for part in pool.map(run, repeat(name), chunks):
-                found += part
+            begun.append((name, first, [pool.submit(run, name, chunk) for chunk in chunks]))
+        for name, first, parts in begun:
+            found: Counter[str] = sum((part.result() for part in parts), Counter())
             print(f"{name} {first}..{first + each - 1}: {_text(found)}", flush=True)
             if args.record:
                 record.add(name, first, each, found)
