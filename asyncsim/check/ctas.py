@@ -31,11 +31,14 @@ from asyncsim.stream.tables import SharedTables
 Block = tuple[int, int, int]
 
 EVENT_LIMIT = 200_000  # ops over all CTAs that are looked at
+PROBED = 1_000  # clusters after which a launch that is far too large is known
+HOPELESS = 4  # times the limit that it would take
 
 
 @dataclass(slots=True)
 class Survey:
-    """``blocks``: one CTA of each kind. ``complete`` is False if the limit was reached."""
+    """``blocks``: one CTA of each kind. ``complete`` is False if the limit was reached, or would be
+    by far."""
 
     blocks: list[Block] = field(default_factory=list)
     faults: dict[object, Fault] = field(default_factory=dict)
@@ -53,7 +56,11 @@ def survey(schedule: Schedule, use: BlockUse) -> Survey:
     users: dict[Row, int] = {}  # touched so far
     kinds: dict[object, Block] = {}
     events = 0
-    for block in _blocks(schedule):
+    clusters = schedule.ctas // schedule.cluster_ctas
+    for number, block in enumerate(_blocks(schedule)):
+        if number == PROBED and events * clusters > HOPELESS * EVENT_LIMIT * PROBED:
+            found.complete = False
+            break
         cta = _Cluster(program, tables, block, bounds, written, found)
         events += cta.events
         if events > EVENT_LIMIT:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from asyncsim import ScheduleBuilder, ScheduleError, minimum
@@ -113,17 +115,24 @@ def test_ctas_that_differ_are_all_looked_at() -> None:
 
 
 def test_too_many_ctas_that_differ_are_not_called_clean() -> None:
+    """And nobody waits for that: the first of them tell how many ops all would be."""
     k = ScheduleBuilder("many")
-    out = k.global_tensor("out", (60_000, 32), "f32", output=True)
+    out = k.global_tensor("out", (200_000, 32), "f32", output=True)
     reg = written(k, "reg", registers=1)
-    k.grid(60_000)
+    k.grid(200_000)
     with k.loop(4) as i, k.when(k.block_idx >= i):
         k.mem.st_global(out.box((k.block_idx, k.lane), (1, 1)), reg.all)
     result = check(k.finish())
     assert result.verdict is Verdict.INCOMPLETE
     assert result.note == (
-        "the block index decides what each of 60000 CTAs executes; not all of them were looked at"
+        "the block index decides what each of 200000 CTAs executes; not all of them were looked at"
     )
+
+
+def test_the_limit_of_ops_over_all_ctas(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit, verdict in ((40, Verdict.INCOMPLETE), (80, Verdict.FINDINGS)):
+        monkeypatch.setattr(sys.modules["asyncsim.check.ctas"], "EVENT_LIMIT", limit)
+        assert check(branching(20, bug_in=19)).verdict is verdict
 
 
 @pytest.mark.parametrize("step", [4, 8])
