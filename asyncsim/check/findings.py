@@ -21,6 +21,7 @@ from asyncsim.check.model import (
 )
 from asyncsim.check.repairs import fault_advice
 from asyncsim.check.tcgen05_names import name_tcgen05
+from asyncsim.check.witness import in_order, racing
 from asyncsim.check.witness import steps as witness_of
 from asyncsim.errors import SourceLoc
 from asyncsim.ir.op import BarSync, MbarrierInval
@@ -95,13 +96,17 @@ def merge_findings(found: list[Finding]) -> list[Finding]:
 def _from_clash(clash: Clash) -> Candidate:
     named: Named = name_tcgen05(clash) or name_clash(clash)
     x, y = clash.earlier, clash.later
+    if clash.reason is Reason.RACE:
+        witness = racing(clash.recent, x, y)
+    else:
+        witness = in_order(clash.recent, x.step, y.step)
     finding = Finding(
         rule=named.rule,
         severity=named.severity,
         message=named.message,
         where=(step_place(x.step, x.who), step_place(y.step, y.who)),
         missing=named.missing,
-        witness=witness_of(clash.recent, (x.step, y.step)),
+        witness=witness,
         repair=named.repair,
     )
     proxy = clash.reason is Reason.PROXY
@@ -154,7 +159,7 @@ def _from_fault(fault: Fault) -> Candidate:
         message=fault.message,
         where=where,
         missing=fault.missing or missing,
-        witness=witness_of(fault.recent, steps),
+        witness=in_order(fault.recent, *steps) if fault.other else witness_of(fault.recent, steps),
         repair=fault.repair or repair,
     )
     culprit = fault.other if fault.rule is Rule.WAIT_GROUP_TOO_LOOSE else fault.step

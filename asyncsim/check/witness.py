@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import get_args
 
 from asyncsim.check.describe import step_place
-from asyncsim.check.model import Step
+from asyncsim.check.model import Step, Touch, Who
 from asyncsim.ir import op as ops
+from asyncsim.ir.op import Scope
 from asyncsim.rules import WitnessStep
 
 KEPT = 96  # synchronisation steps that an execution remembers
@@ -24,24 +25,91 @@ LOCAL = (
 )
 """Ops that are no synchronisation steps: a witness shows those that it ends with."""
 
+Recent = Iterable[tuple[Step, bool]]
+"""Steps in order of execution; True: a copy of that step lands."""
 
-def steps(recent: Iterable[tuple[Step, bool]], last: Sequence[Step]) -> tuple[WitnessStep, ...]:
-    """The latest steps of the warps in ``last``, then ``last`` itself, in order.
 
-    ``recent``: steps in order of execution; True: a copy of that step lands.
-    """
+def steps(recent: Recent, last: Sequence[Step]) -> tuple[WitnessStep, ...]:
+    """The latest steps of the warps in ``last``, then ``last`` itself, in order."""
+    return (*_told(_of_warps(recent, last)[-SHOWN:]), *map(_step, last))
+
+
+def racing(recent: Recent, x: Touch, y: Touch) -> tuple[WitnessStep, ...]:
+    """Two accesses that nothing orders, at the end. What ``y`` came after is not after ``x``, so
+    that without what the lanes of ``x`` did after it this is an execution, too."""
+    mine, others, landed = [], [], False
+    for i, (step, lands) in enumerate(_of_warps(recent, (x.step, y.step))):
+        if lands and step is x.step:
+            landed = True
+        elif step.warp is not x.step.warp:
+            others.append((i, _step(step, _then(step) if lands else "")))
+        elif not (landed or _after(step, x)):
+            mine.append((i, _step(step, _then(step) if lands else "")))
+        elif step.warp is y.step.warp and _lanes(step) & y.who:  # its own lanes have passed it
+            mine.append((i, WitnessStep(place=step_place(step, y.who))))
+    mine = mine[-SHOWN // 2 :] if others else mine[-SHOWN:]
+    told = sorted((*mine, *others[len(mine) - SHOWN :]), key=lambda at: at[0])
+    return (*(step for _, step in told), _step(x.step), _step(y.step))
+
+
+def in_order(recent: Recent, first: Step, last: Step) -> tuple[WitnessStep, ...]:
+    """The latest steps before ``last``, with ``first`` at its place or before them all."""
+    told = _of_warps(recent, (first, last))
+    at = next((i for i, (step, lands) in enumerate(told) if _behind(step, lands, first)), len(told))
+    cut = max(0, len(told) - SHOWN)
+    before, after = told[cut : max(at, cut)], told[max(at, cut) :]
+    return (*_told(before), _step(first), *_told(after), _step(last))
+
+
+def _of_warps(recent: Recent, ends: Sequence[Step]) -> list[tuple[Step, bool]]:
+    """The steps of the warps of ``ends``, without those, and what lands on their barriers."""
     recent = list(recent)
-    warps = {s.warp.index for s in last}
+    warps = {s.warp.index for s in ends}
     barriers = {s.dyn.barrier for s, _ in recent if s.warp.index in warps and s.dyn.barrier}
-    ends = {(s.warp.index, s.pos) for s in last}
-    told = []
-    for step, lands in recent:
-        own = step.warp.index in warps and (step.warp.index, step.pos) not in ends
-        if lands:
-            if step.dyn.barrier in barriers:
-                commit = isinstance(step.dyn.op, ops.Tcgen05Commit)
-                then = "its arrival counts" if commit else "the copy lands"
-                told.append(WitnessStep(place=step_place(step), then=then))
-        elif own:
-            told.append(WitnessStep(place=step_place(step)))
-    return (*told[-SHOWN:], *(WitnessStep(place=step_place(step)) for step in last))
+    at = {(s.warp.index, s.pos) for s in ends}
+    return [
+        (step, lands)
+        for step, lands in recent
+        if (step.dyn.barrier in barriers if lands else step.warp.index in warps)
+        and (lands or (step.warp.index, step.pos) not in at)
+    ]
+
+
+def _after(step: Step, x: Touch) -> bool:
+    """Whether a step of the same warp comes after ``x`` is over."""
+    if x.flight is not None:
+        over = x.flight.retired
+        if not x.access.write and x.flight.source_read is not None:
+            over = x.flight.source_read
+        return over is not None and step.pos >= over.pos
+    if isinstance(x.step.dyn.op, _IN_FLIGHT):
+        return False
+    return step.pos > x.step.pos and bool(_lanes(step) & x.who)
+
+
+def _behind(step: Step, lands: bool, first: Step) -> bool:
+    return step.warp is first.warp and (step.pos > first.pos or (lands and step is first))
+
+
+def _lanes(step: Step) -> Who:
+    scope = step.dyn.op.scope
+    if scope is Scope.ELECTED:
+        return Who.ELECTED
+    return Who.OTHERS if scope is Scope.OTHERS else step.who
+
+
+def _told(found: Iterable[tuple[Step, bool]]) -> list[WitnessStep]:
+    return [_step(step, _then(step) if lands else "") for step, lands in found]
+
+
+def _then(step: Step) -> str:
+    commit = isinstance(step.dyn.op, ops.Tcgen05Commit)
+    return "its arrival counts" if commit else "the copy lands"
+
+
+def _step(step: Step, then: str = "") -> WitnessStep:
+    return WitnessStep(place=step_place(step), then=then)
+
+
+_IN_FLIGHT = (ops.TmaLoad, ops.StAsync, ops.CpAsync, *get_args(ops.Tcgen05Op))
+"""What is over when a barrier says so, if no group does."""
