@@ -7,8 +7,8 @@ precedes an arrival is in all of them; the other expects and landings are free.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from asyncsim.check.model import Step
 
@@ -23,8 +23,7 @@ class Kind(Enum):
     PAIRED = "paired"  # that arrival
 
 
-@dataclass(frozen=True, slots=True)
-class Counted:
+class Counted(NamedTuple):
     """An op counted in a phase. ``clock``: what precedes it (of a landing: what precedes its
     issue); ``epoch``: what a later op must know to be after it (0: never known); ``tx``: bytes."""
 

@@ -12,7 +12,8 @@ from collections import deque
 from typing import NamedTuple
 
 from asyncsim.check.balance import Counted
-from asyncsim.check.model import Agent, Chain, Step
+from asyncsim.check.clock import FIELD_BITS
+from asyncsim.check.model import Agent, Breach, Chain, Condition, Step
 from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync import MbarrierState
 
@@ -31,6 +32,7 @@ class Barrier:
     """One mbarrier: its state machine and the clocks of its open and last phases."""
 
     __slots__ = (
+        "at",
         "base",
         "comp",
         "completed_by",
@@ -55,13 +57,13 @@ class Barrier:
         "state",
         "tx_bytes",
         "uncounted_expects",
-        "wait_epochs",
         "waiters",
         "waits",
     )
 
     def __init__(self, key: BarrierKey, comp: int) -> None:
         self.key, self.comp = key, comp
+        self.at = FIELD_BITS * comp  # of its field in the control section of a clock
         self.state = MbarrierState()
         self.init: Step | None = None
         self.base = 0  # the field before the init of this life; what is above it is of this life
@@ -83,8 +85,7 @@ class Barrier:
         self.landings = 0
         self.uncounted_expects = False  # an expect of the open phase that is not an arrival
         self.tx_bytes = 0
-        self.wait_epochs = 0  # ends of the waits that observed the last completed phase
-        self.waits: list[tuple[Chain, Step]] = []
+        self.waits: list[tuple[Chain, Step]] = []  # those that observed the last completed phase
         self.history.clear()
         self.completed_by.clear()
         self.observed = -1  # the latest generation that a wait has observed
@@ -92,6 +93,19 @@ class Barrier:
         self.last_tracked: tuple[int, Step] | None = None  # cp.async.mbarrier.arrive
         self.last_arrivals: dict[int, LastArrival] = {}  # by warp
         self.expected = self.landed = 0
+
+    def breach(
+        self, condition: Condition, generation: int, step: Step, other: Step | None
+    ) -> Breach:
+        """That a condition does not hold on this barrier."""
+        return Breach(
+            condition=condition,
+            barrier=str(self.key),
+            array=self.key.name,
+            generation=generation,
+            step=step,
+            other=other,
+        )
 
     def same_op_elsewhere(self, step: Step) -> list[LastArrival]:
         """Arrivals of the last completed phase by the same op in the same step of other warps."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from asyncsim.check.balance import Counted, Kind, premature
 from asyncsim.check.barrier import Barrier, LastArrival
-from asyncsim.check.clock import ClockLayout, Section
+from asyncsim.check.clock import FIELD_MASK, ClockLayout, Section
 from asyncsim.check.counting import Arrival, Counting, Wait
 from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, PhaseWait, Step
 from asyncsim.check.scopes import acquired, released
@@ -50,7 +50,7 @@ class Barriers:
         if b.init is not None:  # a new life
             for chain in chains:
                 if not self._layout.covers(chain.now(step.pos), b.inval_epoch, self._visible):
-                    self._breach(self._make(b, Condition.F, ended - 1, step, b.init))
+                    self._breach(b.breach(Condition.F, ended - 1, step, b.init))
             b.base += ended + 1
             b.begin()
         b.init = step
@@ -82,8 +82,7 @@ class Barriers:
         landings = [last[0] + 2 for last in (b.last_landing, b.last_tracked) if last]
         other = b.waits[-1][1] if b.waits else b.counted[-1].step if b.counted else None
         for waiter_chain, wait in b.waits:
-            epoch = (wait.pos + 1) << waiter_chain.shift_control
-            if not self._layout.covers(clock, epoch, self._control):
+            if not self._waited(clock, waiter_chain, wait):
                 other = wait
         if b.waiters and (event := b.waiters[0].current) is not None:
             blocked = b.waiters[0]
@@ -92,12 +91,12 @@ class Barriers:
             not b.waiters
             and self.level(b, clock) > b.state.generation
             and self.level(b, clock, Section.MEMORY) >= max(landings, default=0)
-            and self._layout.covers(clock, b.wait_epochs, self._control)
+            and all(self._waited(clock, chain, wait) for chain, wait in b.waits)
             and self._layout.covers(clock, b.counted_epochs, self._control)
             and self._layout.covers(clock, b.idle_epochs, self._control)
         )
         if not ordered:
-            self._breach(self._make(b, Condition.F, b.state.generation - 1, step, other))
+            self._breach(b.breach(Condition.F, b.state.generation - 1, step, other))
 
     def arrive(self, b: Barrier, chain: Chain, step: Step, count: int, tx: int = 0) -> ArriveState:
         """Each lane of an observer arrives ``count`` times; ``tx`` bytes are announced first.
@@ -122,12 +121,11 @@ class Barriers:
 
     def _arrive(self, b: Barrier, chain: Chain, step: Step, count: int, tx: int) -> None:
         """``count`` arrivals and ``tx`` bytes as one op."""
-        if not self._counted(b):
-            self._in_phase(b, chain, step, arrival=True)
-        clock = chain.publish(step.pos)
         if self._counted(b):
-            self._count_arrival(b, chain, step, count, clock)
+            self._count_arrival(b, chain, step, count, chain.publish(step.pos))
             return
+        self._in_phase(b, chain, step, arrival=True)
+        clock = chain.publish(step.pos)
         if tx:
             self._announce(b, step, tx)
         generation = b.state.generation
@@ -217,24 +215,24 @@ class Barriers:
             return False
         observed = b.state.generation - 1
         b.observed = max(b.observed, observed)
-        for chain in chains:
-            seen = self.level(b, chain.clock) >= observed + 2
-            waits = chain.phase_waits.setdefault(b.key, deque(maxlen=16))
-            waits.append(PhaseWait(step, observed, seen))
-        if self._counted(b):
-            self._count_wait(b, chains, step, observed)
-            return True
+        counted = self._counted(b)
         for chain in chains:
             clock = chain.now(step.pos)
+            level = self.level(b, clock)
+            waits = chain.phase_waits.get(b.key)
+            if waits is None:
+                waits = chain.phase_waits[b.key] = deque(maxlen=16)
+            waits.append(PhaseWait(step, observed, level >= observed + 2))
+            if counted:
+                continue
+            if level <= observed or level == 0:
+                clock = self._infer(b, clock, observed + 1)
+                self._require(b, clock, max(1, observed + 1), step, Condition.D)
             if observed >= 0:
-                start = self._infer(b, clock, observed + 1)
-                self._require(b, start, observed + 1, step, Condition.D)
-                chain.clock = self._layout.join(start, acquired(self._layout, b, step))
-            else:
-                self._require(b, clock, 1, step, Condition.F)
-            epoch = (step.pos + 1) << chain.shift_control
-            b.wait_epochs = self._layout.join(b.wait_epochs, epoch)
+                chain.clock = self._layout.join(clock, acquired(self._layout, b, step))
             b.waits.append((chain, step))
+        if counted:
+            self._count_wait(b, chains, step, observed)
         return True
 
     def knows_init(self, b: Barrier, clock: int, step: Step) -> None:
@@ -249,7 +247,7 @@ class Barriers:
             return None
         if b.state.tx < 0 or premature(b.counted, self._covers_control):
             step = b.counted[-1].step
-            return self._make(b, Condition.B, b.state.generation, step, None)
+            return b.breach(Condition.B, b.state.generation, step, None)
         return None
 
     # -- by counting ---------------------------------------------------------------------------
@@ -285,11 +283,12 @@ class Barriers:
 
     def level(self, b: Barrier, clock: int, section: Section = Section.CONTROL) -> int:
         """What a clock knows of this life: 0, or 1 for its init plus the completed phases."""
-        return max(0, self._layout.at(clock, section, b.comp) - b.base)
+        at = b.at + self._layout.width * section if section else b.at
+        return max(0, ((clock >> at) & FIELD_MASK) - b.base)
 
     def _known(self, b: Barrier, value: int) -> int:
         """The clock that says: ``value`` of this life is known (control and memory)."""
-        field = (b.base + value) << self._layout.shift(Section.CONTROL, b.comp)
+        field = (b.base + value) << b.at
         return field | (field << self._layout.width)
 
     def _announce(self, b: Barrier, step: Step, tx: int) -> None:
@@ -315,7 +314,7 @@ class Barriers:
             return
         if not arrival and need >= 2:
             other = next((last.step for last in b.last_arrivals.values()), None)
-            self._late(self._make(b, Condition.E, need - 2, step, other))
+            self._late(b.breach(Condition.E, need - 2, step, other))
         inferred = self._infer(b, clock, need)
         self._require(b, inferred, need, step, Condition.A)
         if self.level(b, inferred) >= need:
@@ -337,7 +336,6 @@ class Barriers:
 
     def _infer(self, b: Barrier, clock: int, need: int) -> int:
         """Plus edges: a phase whose counted ops all precede is complete."""
-        at = self._layout.shift(Section.CONTROL, b.comp)
         value = self.level(b, clock)
         done = b.state.generation + 1
         while 1 <= value < need:
@@ -347,7 +345,7 @@ class Barriers:
             epochs, landed = b.history[i]
             if landed or not self._layout.covers(clock, epochs, self._control):
                 break
-            clock += 1 << at
+            clock += 1 << b.at
             value += 1
         return clock
 
@@ -356,31 +354,30 @@ class Barriers:
         if known >= need:
             return
         if known == 0:
-            self._breach(self._make(b, Condition.F, b.state.generation, step, b.init))
+            self._breach(b.breach(Condition.F, b.state.generation, step, b.init))
             return
         twins = b.same_op_elsewhere(step) if condition is Condition.A else []
         if twins and sum(twin.weight for twin in twins) >= b.state.count:
-            made = self._make(b, condition, b.state.generation - 1, step, twins[0].step)
+            made = b.breach(condition, b.state.generation - 1, step, twins[0].step)
             self._breach(replace(made, surplus=True))
             return
         last = b.waits[-1][1] if b.waits else None
         if condition is Condition.D:  # the phase before the one that the wait observed
             last = b.completed_by[-2] if len(b.completed_by) > 1 else None
-        self._breach(self._make(b, condition, b.state.generation - 1, step, last))
+        self._breach(b.breach(condition, b.state.generation - 1, step, last))
 
     def _completed(self, b: Barrier, step: Step) -> None:
         generation = b.state.generation - 1
-        if not self._layout.covers(b.gather, b.wait_epochs, self._control):
-            self._lapped(b, generation, step)
+        self._lapped(b, generation, step)
         if b.uncounted_expects and premature(b.counted, self._covers_control):
-            self._breach(self._make(b, Condition.E, generation, step, b.counted[0].step))
+            self._breach(b.breach(Condition.E, generation, step, b.counted[0].step))
         b.completed_by.append(step)
         known = self._known(b, generation + 2)
         before = b.released if self._chain_phases else 0
         b.released = self._layout.join(self._layout.join(b.gather, known), before)
         b.released_far = self._layout.join(b.far, b.released_far if self._chain_phases else 0)
         b.history.append((b.counted_epochs, b.landings > 0))
-        b.gather = b.far = b.counted_epochs = b.wait_epochs = b.landings = b.tx_bytes = 0
+        b.gather = b.far = b.counted_epochs = b.landings = b.tx_bytes = 0
         b.uncounted_expects = False
         b.counted, b.waits = [], []
         waiters, b.waiters = b.waiters, []
@@ -388,22 +385,14 @@ class Barriers:
 
     def _lapped(self, b: Barrier, generation: int, step: Step) -> None:
         """Condition C: some wait on the previous phase is not ordered before this completion."""
+        known = b.gather & self._control_mask
         for chain, wait in b.waits:
-            epoch = (wait.pos + 1) << chain.shift_control
-            if not self._layout.covers(b.gather, epoch, self._control):
-                self._breach(self._make(b, Condition.C, generation, wait, step))
+            if not self._waited(known, chain, wait):
+                self._breach(b.breach(Condition.C, generation, wait, step))
+
+    def _waited(self, clock: int, chain: Chain, wait: Step) -> bool:
+        """Whether a clock knows the end of a wait."""
+        return (clock >> chain.shift_control) & FIELD_MASK > wait.pos
 
     def _covers_control(self, clock: int, epoch: int) -> bool:
         return self._layout.covers(clock, epoch, self._control)
-
-    def _make(
-        self, b: Barrier, condition: Condition, generation: int, step: Step, other: Step | None
-    ) -> Breach:
-        return Breach(
-            condition=condition,
-            barrier=str(b.key),
-            array=b.key.name,
-            generation=generation,
-            step=step,
-            other=other,
-        )

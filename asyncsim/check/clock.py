@@ -65,6 +65,8 @@ class ClockLayout:
         if a == b or not b:
             return a
         larger = ((a | self.guard) - b) & self.guard  # guard bit stays where a >= b
+        if larger == self.guard:
+            return a
         keep = larger - (larger >> (FIELD_BITS - 1))
         return b ^ ((a ^ b) & keep)
 

@@ -52,9 +52,10 @@ class WgmmaSteps:
         for access in step.dyn.accesses:
             if isinstance(access.region, RegisterRegion):
                 self._x.tensor.mma(group, step, op, access.region)
-                reads = [access.region] if step.dyn.value else []
-                chains = agent.warp.chains(Who.BOTH)
-                use_registers(chains, step, reads, [access.region], self._x.fault)
+                if step.dyn.value or not step.warp.settles(op.id, Who.BOTH):
+                    reads = [access.region] if step.dyn.value else []
+                    chains = agent.warp.chains(Who.BOTH)
+                    use_registers(chains, step, reads, [access.region], self._x.fault)
                 continue
             touch = Touch(step, Who.BOTH, access, self._x.next_seq())
             touch.flight = flight

@@ -92,7 +92,6 @@ class Copies:
         """
         region = access.region
         touches: list[Touch] = []
-        clocks: list[int] = []
         for chain, end, flight in parts:
             if isinstance(region, SmemRegion) and region.owner != step.warp.place.rank:
                 self._x.peers.reach(chain, step, region.owner)
@@ -102,10 +101,9 @@ class Copies:
             if flight is not None:
                 flight.touches.append(touch)
             touches.append(touch)
-            clocks.append(chain.now(step.pos))
         if isinstance(region, SmemRegion):
-            for touch, clock in zip(touches, clocks, strict=True):
-                self._x.shared.check(touch, clock)
+            for touch, (chain, _, _) in zip(touches, parts, strict=True):
+                self._x.shared.check(touch, chain.now(step.pos))
             self._x.shared.record(touches)
         elif isinstance(region, GlobalBox):
             if self._x.bounds is not None and not may_lie_outside(step.dyn.op):
@@ -113,22 +111,30 @@ class Copies:
                 if fault is not None:
                     self._x.fault(fault)
             if region.tensor in self._written:
-                for touch, clock in zip(touches, clocks, strict=True):
-                    self._x.globals.access(touch, clock)
+                for touch, (chain, _, _) in zip(touches, parts, strict=True):
+                    self._x.globals.access(touch, chain.now(step.pos))
         return touches
 
     def plain(self, agent: Agent, step: Step) -> bool:
         chains = chains_of(agent, step)
         parts = [(c, epoch_after(self._x.layout, c, step), None) for c in chains]
-        registers: tuple[list[RegisterRegion], list[RegisterRegion]] = [], []
         for access in step.dyn.accesses:
             if isinstance(access.region, RegisterRegion):
-                registers[access.write].append(access.region)
                 self._x.touch_registers(step, access.region)
             else:
                 self.touch(step, access, parts)
-        use_registers(chains, step, *registers, self._x.fault)
+        self._registers(agent, step, chains)
         return True
+
+    def _registers(self, agent: Agent, step: Step, chains: tuple[Chain, ...]) -> None:
+        """What registers hold, they hold for ever: each op is looked at once."""
+        if step.warp.settles(step.event[0].op.id, agent.who):
+            return
+        regions: tuple[list[RegisterRegion], list[RegisterRegion]] = [], []
+        for access in step.dyn.accesses:
+            if isinstance(access.region, RegisterRegion):
+                regions[access.write].append(access.region)
+        use_registers(chains, step, *regions, self._x.fault)
 
     def grouped_copy(self, agent: Agent, step: Step, *, kind: GroupKind) -> bool:
         """A copy that completes by groups (cp.async, bulk store)."""

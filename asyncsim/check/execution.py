@@ -145,6 +145,8 @@ class Execution:
         self.tracked = TrackedCopies(self, first_tracked) if tracks else None
         self.steps = Steps(self)
         self._seq = 0
+        asynchronous = (ops.WgmmaFence, ops.WgmmaMmaAsync, ops.Tcgen05Op)
+        self._watches = any(isinstance(op, asynchronous) for op in schedule.ops())
         self._relaxed = any(getattr(op, "relaxed", False) for op in schedule.ops())
 
     def _warp(self, index: int, place: WarpPlace, events: Iterator[Event]) -> Warp:
@@ -156,8 +158,7 @@ class Execution:
                 warp, who, component, (control, self.layout.shift(Section.MEMORY, component))
             )
 
-        warp.elected = chain(Who.ELECTED, 2 * index)
-        warp.others = chain(Who.OTHERS, 2 * index + 1)
+        warp.meet(chain(Who.ELECTED, 2 * index), chain(Who.OTHERS, 2 * index + 1))
         return warp
 
     def _warpgroups(self, first: int) -> None:
@@ -197,7 +198,7 @@ class Execution:
                 self._end(agent)
                 self.wake(self._meetings.freed(agent.warp))
                 return
-        if agent.who is not Who.BOTH and self._meetings.holds(agent, self._twin(agent)):
+        if agent.who is not _BOTH and self._meetings.holds(agent, self._twin(agent)):
             agent.blocked = True
             return
         step = Step(agent.warp, agent.who, agent.pos, event)
@@ -236,17 +237,16 @@ class Execution:
 
     def _fetch(self, agent: Agent) -> Event | None:
         """The agent's next event; observers on their own skip what is for the other one only."""
-        foreign = _FOREIGN.get(agent.who)
+        both = agent.who is _BOTH
+        foreign = None if both else _FOREIGN[agent.who]
         try:
-            event = agent.warp.event(agent.pos)
+            event = agent.warp.event(agent.pos, last=both)
             while event is not None and event[0].op.scope is foreign:
                 agent.pos += 1
                 event = agent.warp.event(agent.pos)
         except ScheduleError as cause:
             self._schedule_error(cause, None)
             raise StopExecution(cause) from None
-        if agent.who is Who.BOTH:
-            agent.warp.drop_before(agent.pos)
         agent.current = event
         return event
 
@@ -323,6 +323,8 @@ class Execution:
 
     def touch_registers(self, step: Step, region: RegisterRegion) -> None:
         """A synchronous instruction touches registers."""
+        if not self._watches:
+            return
         self.tensor.touch_registers(step, region)
         self.tcgen05.touch_registers(step, region)
 
@@ -379,5 +381,6 @@ class Execution:
         )
 
 
+_BOTH = Who.BOTH
 _FOREIGN = {Who.ELECTED: Scope.OTHERS, Who.OTHERS: Scope.ELECTED}
 """What an observer on its own does not execute."""

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from typing import NamedTuple
 
 from asyncsim.check.clock import FIELD_MASK
 from asyncsim.errors import ScheduleError, SourceLoc
@@ -96,35 +97,59 @@ class Chain:
 class Warp:
     """A warp's events, fetched lazily; those that only one observer has passed are kept."""
 
-    __slots__ = ("_base", "_events", "_kept", "elected", "index", "others", "place")
+    __slots__ = (
+        "_base",
+        "_chains",
+        "_events",
+        "_kept",
+        "elected",
+        "index",
+        "others",
+        "place",
+        "settled",
+    )
 
     def __init__(self, index: int, place: WarpPlace, events: Iterator[Event]) -> None:
         self.index, self.place = index, place
         self._events = events
         self._kept: list[Event] = []
         self._base = 0
+        self.settled: set[tuple[int, Who]] = set()  # ops whose registers have been looked at
         self.elected: Chain
         self.others: Chain
+        self._chains: tuple[tuple[Chain, ...], ...]
+
+    def settles(self, op: int, who: Who) -> bool:
+        """Whether the op has been executed by these observers; from now on it has."""
+        if (op, who) in self.settled:
+            return True
+        self.settled.add((op, who))
+        return False
+
+    def meet(self, elected: Chain, others: Chain) -> None:
+        """The observers of the warp."""
+        self.elected, self.others = elected, others
+        self._chains = ((), (elected,), (others,), (elected, others))
 
     def chains(self, who: Who) -> tuple[Chain, ...]:
-        if who is Who.BOTH:
-            return (self.elected, self.others)
-        return (self.elected,) if who is Who.ELECTED else (self.others,)
+        return self._chains[who]
 
-    def event(self, pos: int) -> Event | None:
-        """The event at a position of the stream; None after the last one."""
+    def event(self, pos: int, *, last: bool = False) -> Event | None:
+        """The event at a position of the stream; None after the last one.
+
+        ``last``: nobody asks for events before ``pos`` again.
+        """
+        kept = self._kept
         i = pos - self._base
-        while i >= len(self._kept):
+        if last and i:
+            del kept[:i]
+            self._base, i = pos, 0
+        while i >= len(kept):
             event = next(self._events, None)
             if event is None:
                 return None
-            self._kept.append(event)
-        return self._kept[i]
-
-    def drop_before(self, pos: int) -> None:
-        """Nobody asks for events before ``pos`` again."""
-        del self._kept[: pos - self._base]
-        self._base = pos
+            kept.append(event)
+        return kept[i]
 
 
 class Agent:
@@ -141,9 +166,8 @@ class Agent:
         self.since: int | None = None  # generation when its blocked mbarrier wait began
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One execution of an op by observers of one warp."""
+class Step(NamedTuple):
+    """One execution of an op by observers of one warp. A tuple: one is made for every op."""
 
     warp: Warp
     who: Who
@@ -155,8 +179,7 @@ class Step:
         return self.event[0]
 
 
-@dataclass(frozen=True, slots=True)
-class PhaseWait:
+class PhaseWait(NamedTuple):
     """A wait of an observer on an mbarrier, the generation that it observed, and whether that told
     it nothing new."""
 
@@ -167,12 +190,10 @@ class PhaseWait:
 
 def chains_of(agent: Agent, step: Step) -> tuple[Chain, ...]:
     """The observers that execute an op."""
-    scope = step.event[0].op.scope
-    if scope is Scope.ELECTED:
-        return (agent.warp.elected,)
-    if scope is Scope.OTHERS:
-        return (agent.warp.others,)
-    return agent.warp.chains(agent.who)
+    return agent.warp.chains(_OBSERVERS.get(step.event[0].op.scope, agent.who))
+
+
+_OBSERVERS = {Scope.ELECTED: Who.ELECTED, Scope.OTHERS: Who.OTHERS}
 
 
 class Flight:

@@ -29,16 +29,14 @@ class Near:
 
 
 class Cell:
-    """The frontier of one region. ``epochs`` joins the ends of ``writes`` and ``reads``."""
+    """The frontier of one region: the last writes, and the reads since."""
 
     __slots__ = (
         "before",
-        "epochs",
         "flying",
         "near",
         "reads",
         "region",
-        "write_epochs",
         "writes",
     )
 
@@ -49,7 +47,6 @@ class Cell:
         self.writes: list[Touch] = []
         self.reads: dict[object, Touch] = {}
         self.flying: list[Touch] = []  # issued, and nobody knows yet when they end
-        self.write_epochs = self.epochs = 0
 
     def overwrite(self, y: Touch) -> None:
         """Forget what ``y`` overwrites; the part of the same op by the other observer stays."""
@@ -57,10 +54,9 @@ class Cell:
             self.before = self.writes[-1].access.tag
         self.writes = [x for x in self.writes if _same_step(x, y)]
         self.reads = {}
-        self.write_epochs = self.epochs = 0
-        for x in self.writes:  # disjoint fields: two observers of one warp
-            self.write_epochs |= x.end
-            self.epochs |= x.end
+
+    def read(self, y: Touch) -> None:
+        self.reads[y.step.warp.index, y.who, y.access.proxy] = y
 
 
 class SharedMemory:
@@ -90,9 +86,13 @@ class SharedMemory:
         guarded, write, clean = clock | self._layout.guard, y.access.write, True
         for near in cell.near:
             other = near.cell
-            epochs = other.epochs if write else other.write_epochs
-            if (guarded - epochs) & need != need:
-                clean &= self._examine(other, y, clock)
+            for x in other.writes:
+                if (guarded - x.end) & need != need:
+                    clean &= self._examine(x, y, clock)
+            if write:
+                for x in other.reads.values():
+                    if (guarded - x.end) & need != need:
+                        clean &= self._examine(x, y, clock)
             if other.flying:
                 clean &= self._against_flying(other, y, clock)
         if clean and not write and (y.access.tag is not None or y.access.parts):
@@ -110,9 +110,9 @@ class SharedMemory:
             if not y.end:
                 cell.flying.append(y)
             elif access.write:
-                self._add_write(cell, y)
+                cell.writes.append(y)
             else:
-                self._add_read(cell, y)
+                cell.read(y)
 
     def settle(self, y: Touch, end: int) -> None:
         """An access in flight is over after ``end``."""
@@ -121,36 +121,22 @@ class SharedMemory:
             cell.flying.remove(y)
         y.end = end
         if not y.access.write:
-            self._add_read(cell, y)
+            cell.read(y)
         elif not any(x.seq > y.seq and not _same_step(x, y) for x in cell.writes):
-            self._add_write(cell, y)
-
-    # -- recording -----------------------------------------------------------------------------
-
-    def _add_write(self, cell: Cell, y: Touch) -> None:
-        cell.writes.append(y)
-        cell.write_epochs = self._layout.join(cell.write_epochs, y.end)
-        cell.epochs = self._layout.join(cell.epochs, y.end)
-
-    def _add_read(self, cell: Cell, y: Touch) -> None:
-        cell.reads[(y.step.warp.index, y.who, y.access.proxy)] = y
-        cell.epochs = self._layout.join(cell.epochs, y.end)
+            cell.writes.append(y)
 
     # -- checking ------------------------------------------------------------------------------
 
-    def _examine(self, other: Cell, y: Touch, clock: int) -> bool:
-        """Find the touches of a cell that are not ordered before ``y``; True if there are none."""
-        clean = True
-        candidates = [*other.writes, *other.reads.values()] if y.access.write else other.writes
-        for x in candidates:
-            if _same_step(x, y) or not self._lanes.conflict(x, y):
-                continue
-            if not self._clashes.over(x, clock, self._ordered):
-                clean = False
-                self._report(Reason.RACE, x, y, clock)
-            elif _needs_fence(x, y) and not self._clashes.over(x, clock, self._fenced):
-                self._report(Reason.PROXY, x, y, clock)
-        return clean
+    def _examine(self, x: Touch, y: Touch, clock: int) -> bool:
+        """A touch that is not ordered, or not fenced, before ``y``; False if the two race."""
+        if _same_step(x, y) or not self._lanes.conflict(x, y):
+            return True
+        if not self._clashes.over(x, clock, self._ordered):
+            self._report(Reason.RACE, x, y, clock)
+            return False
+        if _needs_fence(x, y) and not self._clashes.over(x, clock, self._fenced):
+            self._report(Reason.PROXY, x, y, clock)
+        return True
 
     def _against_flying(self, other: Cell, y: Touch, clock: int) -> bool:
         clean = True

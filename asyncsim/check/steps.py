@@ -7,7 +7,6 @@ collectives.py.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, assert_never
 
@@ -160,7 +159,7 @@ class Steps:
         held = [chain.states.get(op.state) for chain in chains_of(agent, step)]
         if len(set(held)) > 1:
             self._x.split(agent)
-            return self._wait_state(agent, replace(step, who=agent.who))
+            return self._wait_state(agent, step._replace(who=agent.who))
         return self._pass(agent, step, b, passes=b.state.passes_state(*held))
 
     def _pass(self, agent: Agent, step: Step, b: Barrier, *, passes: bool) -> bool:
@@ -183,9 +182,8 @@ class Steps:
         op = step.dyn.op
         assert isinstance(op, ops.FenceProxyAsync)
         for chain in chains_of(agent, step):
-            chain.now(step.pos)
             own = (step.pos + 1) << chain.shift_memory
-            seen = self._x.layout.join(chain.clock, own)
+            seen = self._x.layout.join(chain.now(step.pos), own)
             chain.clock = self._x.layout.join(
                 chain.clock, self._x.fences.raised(seen, op.space, step.warp.place.rank)
             )

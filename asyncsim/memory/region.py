@@ -6,8 +6,10 @@ lowest address; big-int ``&`` makes the overlap test exact and fast.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import overload
 
 from asyncsim.ir.decl import Mbarrier, SmemTile, Swizzle
 from asyncsim.memory.swizzle import swizzled
@@ -79,6 +81,42 @@ class GlobalBox:
     def __str__(self) -> str:
         spans = ", ".join(f"{a}:{a + n}" for a, n in zip(self.start, self.shape, strict=True))
         return f"{self.tensor}[{spans}]"
+
+
+class LaneBoxes(Sequence[GlobalBox]):
+    """The boxes of the lanes of one op, which differ in their starts; made when asked for."""
+
+    __slots__ = ("shape", "starts", "tensor")
+
+    def __init__(self, tensor: str, starts: list[tuple[int, ...]], shape: tuple[int, ...]) -> None:
+        self.tensor, self.starts, self.shape = tensor, starts, shape
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    @overload
+    def __getitem__(self, i: int) -> GlobalBox: ...
+    @overload
+    def __getitem__(self, i: slice) -> tuple[GlobalBox, ...]: ...
+    def __getitem__(self, i: int | slice) -> GlobalBox | tuple[GlobalBox, ...]:
+        if isinstance(i, slice):
+            return tuple(GlobalBox(self.tensor, at, self.shape) for at in self.starts[i])
+        return GlobalBox(self.tensor, self.starts[i], self.shape)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LaneBoxes):
+            return NotImplemented
+        mine = self.tensor, self.shape, self.starts
+        return mine == (other.tensor, other.shape, other.starts)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def hull(self) -> GlobalBox:
+        """The smallest box that contains them."""
+        axes = list(zip(*self.starts, strict=True))
+        start = tuple(map(min, axes))
+        shape = tuple(max(a) + n - at for a, n, at in zip(axes, self.shape, start, strict=True))
+        return GlobalBox(self.tensor, start, shape)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ interned while their operands repeat, so readers may cache by identity.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
@@ -54,7 +54,7 @@ class Access:
     region: Region
     write: bool
     proxy: Proxy
-    lanes: tuple[Region, ...] = ()
+    lanes: Sequence[Region] = ()
     tag: Tag | None = None
     parts: tuple[tuple[Region, Tag], ...] = ()
 

@@ -94,6 +94,12 @@ class Evaluator:
             return constant(expr.value)
         return itemgetter(self._slots[expr])
 
+    def inputs(self, exprs: tuple[Expr, ...]) -> Callable[[Values], object]:
+        """What of the shared values the expressions depend on, as a key."""
+        nodes = {n for e in exprs for n in (walk(e) if is_lane_varying(e) else (e,))}
+        slots = sorted(self._slots[n] for n in nodes if n in self._slots)
+        return itemgetter(*slots) if slots else constant(())
+
     def lanes(self, exprs: tuple[Expr, ...], *, one: bool) -> LaneValues:
         """The values in each lane, from (shared values, first thread); ``one``: lane 0 only."""
         function = self._compiled.get((exprs, one))

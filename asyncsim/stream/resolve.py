@@ -18,6 +18,7 @@ from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, Op, OpBase, Sco
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import (
     GlobalBox,
+    LaneBoxes,
     RegisterRegion,
     SmemRegion,
     tile_region,
@@ -26,13 +27,20 @@ from asyncsim.rules import Rule
 from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
 from asyncsim.stream.fill import zero_filled
-from asyncsim.stream.operands import Evaluator, Values, constant
-from asyncsim.stream.tables import SharedTables, lanes_cancel, union
+from asyncsim.stream.operands import Evaluator, Values, constant, operand_exprs
+from asyncsim.stream.tables import (
+    Maker,
+    SharedTables,
+    lanes_cancel,
+    names_registers,
+    remembered,
+    same_in_all_warps,
+    union,
+)
 from asyncsim.stream.tcgen05 import tcgen05_maker
 
-_TABLE_LIMIT = 64  # a ring repeats after 2 * stages; what does not repeat is not worth keeping
-
-Maker = Callable[[Values], Dyn]
+TABLE_LIMIT = 64  # a ring repeats after 2 * stages; what does not repeat is not worth keeping
+PLACES_LIMIT = 4096  # places in shared memory that one operand names
 
 
 class Resolver:
@@ -52,25 +60,24 @@ class Resolver:
 
         ``warp_in_role`` is the warp's place in the role that the op stands in, or in the block.
         """
+        known = self._shared.makers.get((op.id, op.scope, self.cta))
+        if known is not None:
+            return known
         self._warp_in_role = warp_in_role
         evaluator = self._shared.evaluators.get(op.id)
         if evaluator is None:
             evaluator = self._shared.evaluators[op.id] = Evaluator(op)
         build = self._builder(op, evaluator)  # type: ignore[arg-type]
         check = alignment_check(op, self.schedule, evaluator, 32 * warp_in_role)
-        table: dict[Values, Dyn] = {}
-        look_up = table.get
 
-        def make(values: Values) -> Dyn:
-            dyn = look_up(values)
-            if dyn is None:
-                if len(table) >= _TABLE_LIMIT:
-                    table.clear()
-                if check is not None:
-                    check(values)
-                dyn = table[values] = build(values)
-            return dyn
+        def checked(values: Values) -> Dyn:
+            if check is not None:
+                check(values)
+            return build(values)
 
+        make = remembered(checked, TABLE_LIMIT)
+        if same_in_all_warps(operand_exprs(op)) and not names_registers(op):
+            self._shared.makers[op.id, op.scope, self.cta] = make
         return make
 
     def _builder(self, op: Op, ev: Evaluator) -> Maker:
@@ -219,6 +226,9 @@ class Resolver:
         ev: Evaluator,
         source: GlobalView | None = None,
     ) -> Callable[[Values], Access]:
+        known = self._shared.tiles.get((op.id, op.scope, self.cta, id(view), write))
+        if known is not None:
+            return known[1]
         stage = ev.value(view.stage)
         means = source or view.expects
         tag = self._tags(op, view, means, ev) if means is not None else None
@@ -226,19 +236,29 @@ class Resolver:
         starts, first = ev.lanes(view.start, one=one), 32 * self._warp_in_role
         owner = self._owner(op, view.rank, ev)
 
-        def access(v: Values) -> Access:
+        def find(v: Values) -> tuple[SmemRegion, tuple[SmemRegion, ...]]:
             s, cta = stage(v), owner(v)
             lanes = tuple([self._smem_region(op, view, cta, s, at) for at in starts(v, first)])
-            region, own = (lanes[0], ()) if len(lanes) == 1 else (self._union(lanes), lanes)
+            return (lanes[0], ()) if len(lanes) == 1 else (self._union(lanes), lanes)
+
+        inputs = ev.inputs((view.stage, *view.start, *((view.rank,) if view.rank else ())))
+        place = remembered(find, PLACES_LIMIT, inputs)
+
+        def access(v: Values) -> Access:
+            region, own = place(v)
             if tag is None:
                 return Access(region, write, proxy, own)
             tags = tag(v)
             if len(tags) == 1:
                 return Access(region, write, proxy, own, tags[0])
-            parts = tuple(zip(own or lanes * len(tags), tags, strict=True))
+            parts = tuple(zip(own or (region,) * len(tags), tags, strict=True))
             return Access(region, write, proxy, own, None, parts)
 
-        return access
+        if not same_in_all_warps(view.start + (means.start if means else ())):
+            return access
+        made = remembered(access, TABLE_LIMIT)
+        self._shared.tiles[op.id, op.scope, self.cta, id(view), write] = view, made
+        return made
 
     def _smem_region(
         self, op: OpBase, view: SmemView, cta: int, stage: int, start: tuple[int, ...]
@@ -266,8 +286,8 @@ class Resolver:
         key = tuple(map(id, lanes))  # regions are interned, so identity is enough
         region = self._shared.unions.get(key)
         if region is None:
-            region = self._shared.unions[key] = union(lanes)  # type: ignore[assignment]
-        return region  # type: ignore[return-value]
+            region = self._shared.unions[key] = union(lanes)
+        return region
 
     def _tags(
         self, op: OpBase, view: SmemView, means: GlobalView, ev: Evaluator
@@ -297,10 +317,11 @@ class Resolver:
         starts, first = ev.lanes(view.start, one=one), 32 * self._warp_in_role
 
         def access(v: Values) -> Access:
-            boxes = tuple([GlobalBox(view.tensor, at, view.shape) for at in starts(v, first)])
-            if len(boxes) == 1:
-                return Access(boxes[0], write, proxy)
-            return Access(union(boxes), write, proxy, boxes)
+            at = starts(v, first)
+            if len(at) == 1:
+                return Access(GlobalBox(view.tensor, at[0], view.shape), write, proxy)
+            boxes = LaneBoxes(view.tensor, at, view.shape)
+            return Access(boxes.hull(), write, proxy, boxes)
 
         return access
 

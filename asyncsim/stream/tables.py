@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from typing import TypeVar
 
-from asyncsim.ir.expr import Binary, Expr, is_lane_varying
-from asyncsim.memory.region import GlobalBox, Region, SmemRegion
-from asyncsim.stream.operands import Evaluator
+from asyncsim.ir.expr import Binary, Builtin, BuiltinRef, Expr, is_lane_varying, walk
+from asyncsim.ir.op import FragmentRef, OpBase, Scope, SmemView
+from asyncsim.memory.region import SmemRegion
+from asyncsim.stream.dyn import Access, Dyn
+from asyncsim.stream.operands import Evaluator, Values
 
 SmemKey = tuple[int, str, int, tuple[int, ...], tuple[int, ...]]
 """CTA, tile, stage, start and extent of a region: shared by the warps of a program."""
 
 
+T = TypeVar("T")
+
+Maker = Callable[[Values], Dyn]
+AccessOf = Callable[[Values], Access]
+
+
 @dataclass(slots=True)
 class SharedTables:
-    """What the resolvers of one program share."""
+    """What the resolvers of one program share.
+
+    ``tiles``: by op and its scope (the other part of an election runs one op with two), CTA, view
+    (by identity, so it is kept) and direction; ``makers``: by op, scope and CTA. Both hold only
+    what is the same in all warps.
+    """
 
     smem: dict[SmemKey, SmemRegion] = field(default_factory=dict)
     unions: dict[tuple[int, ...], SmemRegion] = field(default_factory=dict)
     evaluators: dict[int, Evaluator] = field(default_factory=dict)
+    tiles: dict[tuple[int, Scope, int, int, bool], tuple[SmemView, AccessOf]] = field(
+        default_factory=dict
+    )
+    makers: dict[tuple[int, Scope, int], Maker] = field(default_factory=dict)
 
 
 def lanes_cancel(a: Expr, b: Expr) -> bool:
@@ -34,18 +53,58 @@ def _varying(e: Expr, sign: int = 1) -> list[tuple[int, str]]:
     return [(sign, repr(e))] if is_lane_varying(e) else []
 
 
-def union(regions: tuple[Region, ...]) -> Region:
-    """The union of the lanes' regions; for global boxes their bounding box."""
+def same_in_all_warps(exprs: Iterable[Expr]) -> bool:
+    """Whether expressions do not depend on which warp of its role evaluates them, but for their
+    inputs."""
+    thread = BuiltinRef(Builtin.THREAD_IN_ROLE)
+    return not any(n == thread for e in exprs for n in walk(e))
+
+
+def names_registers(op: OpBase) -> bool:
+    """Whether an operand is registers, which every warp has its own of."""
+    values = [getattr(op, name) for name in type(op).__dataclass_fields__]
+    return any(
+        isinstance(v, FragmentRef)
+        for value in values
+        for v in (value if isinstance(value, tuple) else (value,))
+    )
+
+
+def remembered(
+    function: Callable[[Values], T],
+    limit: int,
+    key_of: Callable[[Values], object] | None = None,
+) -> Callable[[Values], T]:
+    """The function with up to ``limit`` results kept, by its argument or what ``key_of`` it is."""
+    table: dict[object, T] = {}
+    look_up = table.get
+
+    def by_argument(values: Values) -> T:
+        found = look_up(values)
+        if found is None:
+            if len(table) >= limit:
+                table.clear()
+            found = table[values] = function(values)
+        return found
+
+    def by_key(values: Values) -> T:
+        assert key_of is not None
+        key = key_of(values)
+        found = look_up(key)
+        if found is None:
+            if len(table) >= limit:
+                table.clear()
+            found = table[key] = function(values)
+        return found
+
+    return by_argument if key_of is None else by_key
+
+
+def union(regions: tuple[SmemRegion, ...]) -> SmemRegion:
+    """The union of the lanes' regions."""
     first = regions[0]
-    if isinstance(first, SmemRegion):
-        low = min(r.low for r in regions if isinstance(r, SmemRegion))
-        mask = 0
-        for r in regions:
-            assert isinstance(r, SmemRegion)
-            mask |= r.mask << (r.low - low)
-        return SmemRegion(first.owner, first.name, low, mask)
-    assert isinstance(first, GlobalBox)
-    boxes = [r for r in regions if isinstance(r, GlobalBox)]
-    start = tuple(map(min, *(b.start for b in boxes))) if len(boxes) > 1 else first.start
-    end = [max(b.start[d] + b.shape[d] for b in boxes) for d in range(len(first.start))]
-    return GlobalBox(first.tensor, start, tuple(e - s for s, e in zip(start, end, strict=True)))
+    low = min(r.low for r in regions)
+    mask = 0
+    for r in regions:
+        mask |= r.mask << (r.low - low)
+    return SmemRegion(first.owner, first.name, low, mask)
