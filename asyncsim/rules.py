@@ -25,7 +25,7 @@ class Rule(Enum):
     DEADLOCK = "roles wait for each other for ever"
     LAPPED_WAITER = "a waiter can miss the phase it waits for: the barrier moves on twice"
     VACUOUS_WAIT = "a wait passes on an older phase of the same parity"
-    FOREIGN_STATE = "a wait by a state that no arrival on its barrier returned"
+    FOREIGN_STATE = "a wait by a state, or a token, of another barrier or phase"
     PARITY_OUT_OF_RANGE = "a wait names a parity other than 0 or 1"
     EARLY_COMPLETION = "a phase can complete before all that belongs to it has been counted"
     ARRIVAL_OVERFLOW = "more arrivals than the barrier expects in a phase"

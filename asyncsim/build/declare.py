@@ -13,6 +13,7 @@ from asyncsim.build.handles import (
     SmemHandle,
     StateHandle,
     TensorMapHandle,
+    TokenHandle,
 )
 from asyncsim.build.tmem import TmemHandle
 from asyncsim.build.where import caller
@@ -31,6 +32,7 @@ from asyncsim.ir.decl import (
     Swizzle,
     TensorMap,
     TmemTile,
+    TokenRegister,
 )
 from asyncsim.ir.dtype import DType
 from asyncsim.memory.swizzle import REPEAT_BYTES
@@ -214,6 +216,13 @@ class Declarations:
         decl = StateRegister(name=name, loc=caller())
         self._decls.append(decl)
         return StateHandle(decl)
+
+    def mbarrier_token(self, name: str) -> TokenHandle:
+        """A bit of every thread for what a peek found; at the start it has not passed."""
+        self._new_name(name)
+        decl = TokenRegister(name=name, loc=caller())
+        self._decls.append(decl)
+        return TokenHandle(decl)
 
     def fragment(
         self, name: str, *, registers: int, dtype: str | DType = DType.F32

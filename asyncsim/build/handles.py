@@ -16,6 +16,7 @@ from asyncsim.ir.decl import (
     SmemTile,
     StateRegister,
     TensorMap,
+    TokenRegister,
 )
 from asyncsim.ir.expr import ZERO, Const, binary
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, SmemView
@@ -42,6 +43,13 @@ class StateHandle:
     """The register that keeps what an arrive returns."""
 
     def __init__(self, decl: StateRegister) -> None:
+        self.decl = decl
+
+
+class TokenHandle:
+    """The bit that keeps whether a peek passed."""
+
+    def __init__(self, decl: TokenRegister) -> None:
         self.decl = decl
 
 

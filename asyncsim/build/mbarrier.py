@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asyncsim.build.families import Family
-from asyncsim.build.handles import MbarrierArray, StateHandle
+from asyncsim.build.handles import MbarrierArray, StateHandle, TokenHandle
 from asyncsim.build.value import Index, as_expr
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
@@ -42,10 +42,12 @@ class MbarrierFamily(Family):
         state: StateHandle | None = None,
         scope: str = "cta",
         relaxed: bool = False,
+        no_complete: bool = False,
     ) -> None:
         """mbarrier.arrive; every lane that runs it arrives. Releases at ``scope``, "cta" or
         "cluster"; ``relaxed`` releases nothing. ``state`` keeps what it returns, for
-        ``wait_state``; an arrive on a barrier of another CTA returns nothing."""
+        ``wait_state``; an arrive on a barrier of another CTA returns nothing. ``no_complete``:
+        arrive.noComplete, which others must follow in the phase."""
         self._k.emit(
             ops.MbarrierArrive,
             mbarrier=barrier,
@@ -53,11 +55,36 @@ class MbarrierFamily(Family):
             state=_name(state),
             memory=_scope(scope),
             relaxed=relaxed,
+            no_complete=no_complete,
+        )
+
+    def arrive_drop(
+        self,
+        barrier: MbarrierRef,
+        count: int = 1,
+        *,
+        state: StateHandle | None = None,
+        scope: str = "cta",
+        relaxed: bool = False,
+    ) -> None:
+        """mbarrier.arrive_drop: arrive, and let all later phases need ``count`` arrivals fewer."""
+        self._k.emit(
+            ops.MbarrierArrive,
+            mbarrier=barrier,
+            count=int(count),
+            state=_name(state),
+            memory=_scope(scope),
+            relaxed=relaxed,
+            drop=True,
         )
 
     def expect_tx(self, barrier: MbarrierRef, bytes: Index) -> None:
         """mbarrier.expect_tx (relaxed): announce bytes, no arrival."""
         self._k.emit(ops.MbarrierExpectTx, mbarrier=barrier, bytes=as_expr(bytes))
+
+    def complete_tx(self, barrier: MbarrierRef, bytes: Index) -> None:
+        """mbarrier.complete_tx (relaxed): bytes count as landed, without a copy."""
+        self._k.emit(ops.MbarrierCompleteTx, mbarrier=barrier, bytes=as_expr(bytes))
 
     def arrive_expect_tx(
         self,
@@ -79,14 +106,41 @@ class MbarrierFamily(Family):
         )
 
     def wait(
-        self, barrier: MbarrierRef, parity: Index, *, scope: str = "cta", relaxed: bool = False
+        self,
+        barrier: MbarrierRef,
+        parity: Index,
+        *,
+        peek: TokenHandle | None = None,
+        scope: str = "cta",
+        relaxed: bool = False,
     ) -> None:
         """Block until the phase of this parity has completed (try_wait in a loop). Acquires at
-        ``scope``; ``relaxed`` acquires nothing."""
+        ``scope``; ``relaxed`` acquires nothing. ``peek``: skipped if that token has passed."""
         self._k.emit(
             ops.MbarrierWait,
             mbarrier=barrier,
             parity=as_expr(parity),
+            memory=_scope(scope),
+            relaxed=relaxed,
+            peek=peek.decl.name if peek is not None else None,
+        )
+
+    def peek(
+        self,
+        barrier: MbarrierRef,
+        parity: Index,
+        token: TokenHandle,
+        *,
+        scope: str = "cta",
+        relaxed: bool = False,
+    ) -> None:
+        """mbarrier.test_wait: ``token`` keeps whether the phase of this parity has completed, for
+        the ``wait`` on the same phase that comes later."""
+        self._k.emit(
+            ops.MbarrierTestWait,
+            mbarrier=barrier,
+            parity=as_expr(parity),
+            token=token.decl.name,
             memory=_scope(scope),
             relaxed=relaxed,
         )

@@ -9,7 +9,7 @@ from asyncsim.ir.expr import Var
 
 if TYPE_CHECKING:
     from asyncsim.build.builder import ScheduleBuilder
-    from asyncsim.build.handles import MbarrierArray
+    from asyncsim.build.handles import MbarrierArray, TokenHandle
 
 
 class PipelineState:
@@ -63,17 +63,25 @@ class Pipeline:
     def __init__(self, builder: ScheduleBuilder, full: MbarrierArray, empty: MbarrierArray) -> None:
         self._k, self.full, self.empty = builder, full, empty
 
-    def producer_acquire(self, state: PipelineState) -> None:
-        """Wait until the stage is empty."""
-        self._k.mbarrier.wait(self.empty[state.stage], state.phase)
+    def producer_try_acquire(self, state: PipelineState, token: TokenHandle) -> None:
+        """Peek whether the stage is empty."""
+        self._k.mbarrier.peek(self.empty[state.stage], state.phase, token)
+
+    def producer_acquire(self, state: PipelineState, token: TokenHandle | None = None) -> None:
+        """Wait until the stage is empty, unless a peek has found that."""
+        self._k.mbarrier.wait(self.empty[state.stage], state.phase, peek=token)
 
     def producer_commit(self, state: PipelineState, bytes: Index) -> None:
         """Announce the bytes of the stage and arrive."""
         self._k.mbarrier.arrive_expect_tx(self.full[state.stage], bytes)
 
-    def consumer_wait(self, state: PipelineState) -> None:
-        """Wait until the stage is full."""
-        self._k.mbarrier.wait(self.full[state.stage], state.phase)
+    def consumer_try_wait(self, state: PipelineState, token: TokenHandle) -> None:
+        """Peek whether the stage is full."""
+        self._k.mbarrier.peek(self.full[state.stage], state.phase, token)
+
+    def consumer_wait(self, state: PipelineState, token: TokenHandle | None = None) -> None:
+        """Wait until the stage is full, unless a peek has found that."""
+        self._k.mbarrier.wait(self.full[state.stage], state.phase, peek=token)
 
     def consumer_release(self, state: PipelineState) -> None:
         """Arrive on the stage's empty barrier."""

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from asyncsim.check.balance import Counted
 from asyncsim.check.clock import FIELD_BITS
 from asyncsim.check.model import Agent, Breach, Chain, Condition, Step
+from asyncsim.ir.op import MbarrierArrive
 from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync import MbarrierState
 
@@ -106,6 +107,14 @@ class Barrier:
             step=step,
             other=other,
         )
+
+    def arrive(self, step: Step, count: int) -> bool:
+        """Count arrivals of an op; True if they complete the phase."""
+        op = step.dyn.op
+        if not isinstance(op, MbarrierArrive):
+            return self.state.arrive(count)
+        arrive = self.state.arrive_drop if op.drop else self.state.arrive
+        return arrive(count, no_complete=op.no_complete)
 
     def same_op_elsewhere(self, step: Step) -> list[LastArrival]:
         """Arrivals of the last completed phase by the same op in the same step of other warps."""

@@ -11,11 +11,12 @@ from asyncsim.check.barrier import Barrier, LastArrival
 from asyncsim.check.clock import FIELD_MASK, ClockLayout, Section
 from asyncsim.check.counting import Arrival, Counting, Wait
 from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, PhaseWait, Step
-from asyncsim.check.scopes import acquired, released
+from asyncsim.check.scopes import acquired, peek_of, released
+from asyncsim.ir.op import MbarrierArrive
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync import ArriveState
-from asyncsim.sync.mbarrier import TX_LIMIT
+from asyncsim.sync.mbarrier import NO_COMPLETE, TX_LIMIT
 
 WARP = 32
 
@@ -42,6 +43,7 @@ class Barriers:
         self._control = layout.guards[Section.CONTROL]
         self._visible = self._control | layout.guards[Section.MEMORY]
         self._control_mask = layout.carried
+        self.proves = not chain_phases  # the reference speaks for all executions
         self.by_key: dict[BarrierKey, Barrier] = {}
 
     def init(self, b: Barrier, count: int, step: Step, chains: tuple[Chain, ...]) -> None:
@@ -134,7 +136,7 @@ class Barriers:
         near, far = released(b, chain, step, clock, self._control_mask)
         b.far = self._layout.join(b.far, far)
         self._count(b, Counted(Kind.ARRIVAL, clock, epoch, tx, step), near, epoch)
-        if b.state.arrive(count):
+        if b.arrive(step, count):
             self._completed(b, step)
 
     def expect(self, b: Barrier, chain: Chain, step: Step, tx: int) -> None:
@@ -150,6 +152,19 @@ class Barriers:
         epoch = (step.pos + 1) << chain.shift_control
         counted = Counted(Kind.EXPECT, clock, epoch, tx, step)
         self._count(b, counted, clock & self._control_mask, epoch)
+
+    def complete(self, b: Barrier, chain: Chain, step: Step, tx: int) -> None:
+        """complete_tx by each lane: relaxed, it orders phases and no data."""
+        self._in_phase(b, chain, step, arrival=False)
+        clock = chain.publish(step.pos)
+        epoch = (step.pos + 1) << chain.shift_control
+        for _ in range(chain.lanes if tx else 0):
+            b.landed += tx
+            b.landings += 1
+            counted = Counted(Kind.LANDING, clock, epoch, tx, step)
+            self._count(b, counted, clock & self._control_mask, epoch)
+        if b.state.complete_tx(tx * chain.lanes):
+            self._completed(b, step)
 
     def land(self, b: Barrier, clock: int, step: Step, tx: int) -> int:
         """A copy issued at ``clock`` lands: the epoch after which its bytes are known."""
@@ -225,9 +240,13 @@ class Barriers:
             waits.append(PhaseWait(step, observed, level >= observed + 2))
             if counted:
                 continue
+            peek = peek_of(chain, step)
+            if peek is not None:  # the wait begins there: it may have passed
+                level = self.level(b, peek.clock)
             if level <= observed or level == 0:
-                clock = self._infer(b, clock, observed + 1)
-                self._require(b, clock, max(1, observed + 1), step, Condition.D)
+                start = self._infer(b, peek.clock if peek is not None else clock, observed + 1)
+                self._require(b, start, max(1, observed + 1), step, Condition.D)
+                clock = self._layout.join(clock, start)
             if observed >= 0:
                 chain.clock = self._layout.join(clock, acquired(self._layout, b, step))
             b.waits.append((chain, step))
@@ -371,6 +390,7 @@ class Barriers:
         self._lapped(b, generation, step)
         if b.uncounted_expects and premature(b.counted, self._covers_control):
             self._breach(b.breach(Condition.E, generation, step, b.counted[0].step))
+        self._left_open(b)
         b.completed_by.append(step)
         known = self._known(b, generation + 2)
         before = b.released if self._chain_phases else 0
@@ -393,6 +413,16 @@ class Barriers:
     def _waited(self, clock: int, chain: Chain, wait: Step) -> bool:
         """Whether a clock knows the end of a wait."""
         return (clock >> chain.shift_control) & FIELD_MASK > wait.pos
+
+    def _left_open(self, b: Barrier) -> None:
+        """Each arrive.noComplete of a phase precedes something else that counts in it."""
+        for c in b.counted:
+            op = c.step.dyn.op
+            if not (isinstance(op, MbarrierArrive) and op.no_complete):
+                continue
+            if not any(self._covers_control(d.clock, c.epoch) for d in b.counted if d is not c):
+                rule, name = Rule.EARLY_COMPLETION, b.key.name
+                self._fault(Fault(rule=rule, message=NO_COMPLETE, step=c.step, name=name))
 
     def _covers_control(self, clock: int, epoch: int) -> bool:
         return self._layout.covers(clock, epoch, self._control)

@@ -174,7 +174,7 @@ def _count(cta: _Cta, reference: Execution) -> bool:
             o,
             ops.TmaLoad
             | ops.StAsync
-            | ops.MbarrierExpectTx
+            | ops.MbarrierTxOp
             | ops.MbarrierArriveExpectTx
             | ops.CpAsyncMbarrierArrive,
         )
@@ -183,7 +183,8 @@ def _count(cta: _Cta, reference: Execution) -> bool:
     varying = {
         o.mbarrier.name
         for o in cta.schedule.ops()
-        if isinstance(o, ops.MbarrierInval | ops.MbarrierWaitState)
+        if isinstance(o, ops.MbarrierInval | ops.MbarrierWaitState | ops.MbarrierTestWait)
+        or (isinstance(o, ops.MbarrierArrive) and (o.drop or o.no_complete))
     }
     barriers = reference.barriers.by_key
     keys = frozenset(k for k in barriers if k.name not in with_bytes | varying)

@@ -89,7 +89,7 @@ def _future(agent: Agent) -> dict[object, str]:
             case ops.TmaLoad():
                 for key in dyn.barriers:
                     found.setdefault(key, "copy")
-            case ops.StAsync():
+            case ops.StAsync() | ops.MbarrierCompleteTx():
                 found.setdefault(dyn.barrier, "copy")
             case ops.BarSync(barrier=id) | ops.BarArrive(barrier=id):
                 found.setdefault(id, "arrival")

@@ -22,8 +22,13 @@ def op_text(dyn: Dyn) -> str:
             return f"mbarrier.init {dyn.barrier} count {dyn.value}"
         case ops.MbarrierInval():
             return f"mbarrier.inval {dyn.barrier}"
-        case ops.MbarrierArrive():
-            return f"mbarrier.arrive {dyn.barrier}" + (f" x{dyn.value}" if dyn.value > 1 else "")
+        case ops.MbarrierArrive(drop=drop, no_complete=no_complete):
+            name = f"mbarrier.arrive{'_drop' if drop else ''}{'.noComplete' if no_complete else ''}"
+            return f"{name} {dyn.barrier}" + (f" x{dyn.value}" if dyn.value > 1 else "")
+        case ops.MbarrierCompleteTx():
+            return f"mbarrier.complete_tx {dyn.barrier} {dyn.value} bytes"
+        case ops.MbarrierTestWait():
+            return f"mbarrier.test_wait {dyn.barrier} parity {dyn.value}"
         case ops.MbarrierExpectTx():
             return f"mbarrier.expect_tx {dyn.barrier} {dyn.value} bytes"
         case ops.MbarrierArriveExpectTx():

@@ -45,6 +45,7 @@ class Chain:
         "issued",
         "lanes",
         "own",
+        "peeks",
         "phase_waits",
         "queues",
         "shift_control",
@@ -72,6 +73,7 @@ class Chain:
         self.idle_waits: dict[GroupKind, Step] = {}
         self.phase_waits: dict[BarrierKey, deque[PhaseWait]] = {}
         self.initialised: dict[int, int] = {}  # component of each mbarrier: its field at the init
+        self.peeks: dict[str, Peek] = {}  # its last test_waits, by token
         self.states: dict[str, ArriveState] = {}  # what its arrives returned, by register
 
     def now(self, pos: int) -> int:
@@ -186,6 +188,16 @@ class PhaseWait(NamedTuple):
     step: Step
     observed: int
     nothing_new: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Peek:
+    """A test_wait of an observer: of which phase, what it knew then, and whether it passed."""
+
+    barrier: BarrierKey | None
+    parity: int
+    clock: int
+    passed: bool
 
 
 def chains_of(agent: Agent, step: Step) -> tuple[Chain, ...]:

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout
-from asyncsim.check.model import Chain, Step
-from asyncsim.ir.op import MbarrierArrive, MbarrierArriveExpectTx, MbarrierWaitOp, MemScope
+from asyncsim.check.model import Chain, Peek, Step
+from asyncsim.ir.op import (
+    MbarrierArrive,
+    MbarrierArriveExpectTx,
+    MbarrierTestWait,
+    MbarrierWait,
+    MbarrierWaitOp,
+    MemScope,
+)
 
 
 def released(
@@ -28,9 +35,17 @@ def released(
 def acquired(layout: ClockLayout, b: Barrier, step: Step) -> int:
     """What a wait learns of the phase that has completed."""
     op = step.dyn.op
-    assert isinstance(op, MbarrierWaitOp)
+    assert isinstance(op, MbarrierWaitOp | MbarrierTestWait)
     if op.relaxed:
         return b.released & layout.carried
     if op.memory is MemScope.CLUSTER:
         return layout.join(b.released, b.released_far)
     return b.released
+
+
+def peek_of(chain: Chain, step: Step) -> Peek | None:
+    """The peek whose token lets an observer skip a wait."""
+    op = step.dyn.op
+    if not isinstance(op, MbarrierWait) or op.peek is None:
+        return None
+    return chain.peeks.get(op.peek)

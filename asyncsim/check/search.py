@@ -184,6 +184,8 @@ class Search:
         match op.move:
             case Move.WAIT:
                 generation = state[1][op.target][0]
+                if op.state >= 0 and state[5][op.state] != _FAILED:
+                    return True  # its peek has passed
                 return generation < 0 or (generation & 1) != op.count  # a dead one is a fault
             case Move.WAIT_STATE:
                 current = op.target, state[1][op.target][0]
@@ -261,9 +263,15 @@ class Search:
                     return None
                 if op.move is Move.WAIT_STATE and held[op.state] != (op.target, b[0] - 1):
                     return None
-                if op.move is Move.ARRIVE and op.state >= 0:
-                    held = (*held[: op.state], (op.target, b[0]), *held[op.state + 1 :])
                 generation = b[0] - (op.move in (Move.WAIT, Move.WAIT_STATE))
+                if op.move is Move.PEEK:
+                    passed = (b[0] & 1) != op.count
+                    generation = b[0] - 1 if passed else -2
+                    held = _put(held, op.state, (op.target, generation) if passed else _FAILED)
+                elif op.move is Move.WAIT and op.state >= 0 and held[op.state] != _FAILED:
+                    generation = held[op.state][1]
+                elif op.move is Move.ARRIVE and op.state >= 0:
+                    held = _put(held, op.state, (op.target, b[0]))
                 difference = self._differences.after(difference, i, pc, False, generation)
                 barriers = (*barriers[: op.target], changed, *barriers[op.target + 1 :])
         return (tuple(moved), barriers, named, rounds, flying, held, difference)
@@ -292,6 +300,16 @@ class Search:
 Barrier = tuple[int, int, int, int]
 
 
+_FAILED = (-1, -1)
+"""What a token holds while its peek has not passed."""
+
+
+def _put(
+    held: tuple[tuple[int, int], ...], at: int, value: tuple[int, int]
+) -> tuple[tuple[int, int], ...]:
+    return (*held[:at], value, *held[at + 1 :])
+
+
 def _complete(b: Barrier) -> Barrier:
     generation, count, pending, tx = b
     if pending or tx:
@@ -312,7 +330,10 @@ def _mbarrier(b: Barrier, op: SkeletonOp) -> Barrier | None:
         case Move.ARRIVE:
             if op.count > pending:
                 return None
-            return _complete((generation, count, pending - op.count, tx + op.tx))
+            count -= op.count if op.drop else 0
+            after = generation, count, pending - op.count, tx + op.tx
+            over = _complete(after)
+            return None if count < 0 or (op.no_complete and over != after) else over
         case Move.EXPECT:
             return (generation, count, pending, tx + op.tx)
         case _:

@@ -35,6 +35,7 @@ class Move(Enum):
     EXPECT = "expect"
     WAIT = "wait"
     WAIT_STATE = "wait by state"
+    PEEK = "peek"
     COPY = "copy"
     MEET = "meet"  # all lanes of the warp
     BAR_ARRIVE = "bar arrive"
@@ -51,7 +52,8 @@ class SkeletonOp:
     arrivals, parity, threads, groups covered, or registers a thread from then on (of a copy: the
     arrivals when it lands); ``tx``: bytes; ``raises``: the pending count, by a copy that is issued;
     ``pos``: position in the warp's stream; ``state``: index of the state register that an arrival
-    writes or a wait tests; ``election``: the one it is executed in."""
+    writes or a wait tests, or of the token of a peek; ``drop``, ``no_complete``: of an arrival;
+    ``election``: the one it is executed in."""
 
     move: Move
     pos: int
@@ -60,6 +62,8 @@ class SkeletonOp:
     tx: int = 0
     raises: int = 0
     state: int = -1
+    drop: bool = False
+    no_complete: bool = False
     election: Election | None = None
 
 
@@ -200,7 +204,7 @@ def _add(
             return
         case _:
             pass
-    name = op.state if isinstance(op, _StateOp) else None
+    name = op.state if isinstance(op, _StateOp) else _token(op)
     for thread in pair:
         if op.scope not in (Scope.ALL_LANES, _SCOPES[thread.who]):
             continue
@@ -212,6 +216,14 @@ def _add(
             thread.ops.append(made)
 
 
+def _token(op: ops.Op) -> str | None:
+    match op:
+        case ops.MbarrierTestWait(token=token) | ops.MbarrierWait(peek=token):
+            return token
+        case _:
+            return None
+
+
 def _own(op: ops.Op, pos: int, dyn: Dyn, target: int, lanes: int, state: int) -> SkeletonOp | None:
     match op:
         case ops.MbarrierInit():
@@ -219,13 +231,18 @@ def _own(op: ops.Op, pos: int, dyn: Dyn, target: int, lanes: int, state: int) ->
         case ops.MbarrierInval():
             return SkeletonOp(Move.INVAL, pos, target)
         case ops.MbarrierArrive():
-            return SkeletonOp(Move.ARRIVE, pos, target, dyn.value * lanes, state=state)
+            made = SkeletonOp(Move.ARRIVE, pos, target, dyn.value * lanes, state=state)
+            return replace(made, drop=op.drop, no_complete=op.no_complete)
+        case ops.MbarrierCompleteTx():
+            return SkeletonOp(Move.ARRIVE, pos, target, 0, -dyn.value * lanes)
         case ops.MbarrierArriveExpectTx():
             return SkeletonOp(Move.ARRIVE, pos, target, lanes, dyn.value * lanes, state=state)
         case ops.MbarrierExpectTx():
             return SkeletonOp(Move.EXPECT, pos, target, 0, dyn.value * lanes)
         case ops.MbarrierWait():
-            return SkeletonOp(Move.WAIT, pos, target, dyn.value)
+            return SkeletonOp(Move.WAIT, pos, target, dyn.value, state=state)
+        case ops.MbarrierTestWait():
+            return SkeletonOp(Move.PEEK, pos, target, dyn.value, state=state)
         case ops.MbarrierWaitState():
             return SkeletonOp(Move.WAIT_STATE, pos, target, state=state)
         case ops.CpAsyncMbarrierArrive(noinc=noinc):

@@ -14,7 +14,8 @@ from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import Section
 from asyncsim.check.collectives import WgmmaSteps, join_lanes
 from asyncsim.check.copies import Copies
-from asyncsim.check.model import Agent, Fault, Step, StopExecution, chains_of
+from asyncsim.check.model import Agent, Fault, Peek, Step, StopExecution, chains_of
+from asyncsim.check.scopes import peek_of
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, Op, Scope
 from asyncsim.rules import Rule
@@ -49,8 +50,14 @@ class Steps:
                 return partial(self._arrive, tx=True)
             case ops.MbarrierExpectTx():
                 return self._expect
-            case ops.MbarrierWait():
+            case ops.MbarrierCompleteTx():
+                return self._complete
+            case ops.MbarrierWait(peek=None):
                 return self._wait
+            case ops.MbarrierWait():
+                return self._wait_unless
+            case ops.MbarrierTestWait():
+                return self._peek
             case ops.MbarrierWaitState():
                 return self._wait_state
             case ops.CpAsync():
@@ -140,8 +147,47 @@ class Steps:
             self._x.barriers.expect(b, chain, step, step.dyn.value * chain.lanes)
         return True
 
+    def _complete(self, agent: Agent, step: Step) -> bool:
+        b = self._barrier(step.dyn)
+        for chain in chains_of(agent, step):
+            self._x.reach(chain, step, b)
+            self._x.barriers.complete(b, chain, step, step.dyn.value)
+        return True
+
     def _wait(self, agent: Agent, step: Step) -> bool:
         b = self._barrier(step.dyn)
+        return self._pass(agent, step, b, passes=self._passes(step, b))
+
+    def _wait_unless(self, agent: Agent, step: Step) -> bool:
+        """A wait that its token lets the thread skip passes in any case: of a proof it is one wait
+        with its peek, which may have failed."""
+        b, skips = self._barrier(step.dyn), set()
+        for chain in chains_of(agent, step):
+            peek = peek_of(chain, step)
+            if peek is not None and (peek.barrier, peek.parity) != (b.key, step.dyn.value):
+                message = (
+                    f"if the peek at {peek.barrier} parity {peek.parity} has passed, nobody waits "
+                    f"for {b.key} parity {step.dyn.value}"
+                )
+                raise SyncFault(Rule.FOREIGN_STATE, message)
+            skips.add(peek is not None and peek.passed and not self._x.barriers.proves)
+        if len(skips) > 1:
+            self._x.split(agent)
+            return self._wait_unless(agent, step._replace(who=agent.who))
+        return skips == {True} or self._wait(agent, step)
+
+    def _peek(self, agent: Agent, step: Step) -> bool:
+        op, b = step.dyn.op, self._barrier(step.dyn)
+        assert isinstance(op, ops.MbarrierTestWait)
+        chains = chains_of(agent, step)
+        passed = self._passes(step, b) and not self._x.barriers.proves
+        for chain in chains:
+            clock = chain.now(step.pos)
+            chain.peeks[op.token] = Peek(step.dyn.barrier, step.dyn.value, clock, passed)
+        self._x.barriers.wait(b, chains, step, passes=passed)
+        return True
+
+    def _passes(self, step: Step, b: Barrier) -> bool:
         parity = step.dyn.value
         if parity not in (0, 1):
             message = f"parity {parity}; a wait names 0 or 1"
@@ -150,7 +196,7 @@ class Steps:
             )
             self._x.fault(fault)
             raise StopExecution(SyncFault(fault.rule, message))
-        return self._pass(agent, step, b, passes=b.state.passes(parity))
+        return b.state.passes(parity)
 
     def _wait_state(self, agent: Agent, step: Step) -> bool:
         """Each observer waits for the phase that its own arrive counted in."""

@@ -33,8 +33,17 @@ def mbarrier_step(op: MbarrierOp, use: Operands, warp: int, cta: Cta) -> Step:
             return lambda v: _each(use, lambda: at(v).init(count))
         case ops.MbarrierInval():
             return lambda v: _each(use, lambda: at(v).inval())
-        case ops.MbarrierArrive(count=count, state=state):
-            return lambda v: _each(use, lambda: kept(state, at(v)).arrive(count))
+        case ops.MbarrierArrive(count=count, state=state, drop=drop, no_complete=no_complete):
+
+            def arrive(b: MbarrierState) -> None:
+                (b.arrive_drop if drop else b.arrive)(count, no_complete=no_complete)
+
+            return lambda v: _each(use, lambda: arrive(kept(state, at(v))))
+        case ops.MbarrierCompleteTx(bytes=amount):
+            size = use.value(amount)
+            return lambda v: _each(use, lambda: at(v).complete_tx(size(v)))
+        case ops.MbarrierTestWait():
+            return lambda v: None  # the wait that its token lets a thread skip passes then, too
         case ops.MbarrierExpectTx(bytes=amount):
             size = use.value(amount)
             return lambda v: _each(use, lambda: at(v).expect_tx(size(v)))

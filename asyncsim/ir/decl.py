@@ -129,6 +129,14 @@ class StateRegister:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TokenRegister:
+    """One bit of every thread: whether its last mbarrier.test_wait into it passed."""
+
+    name: str
+    loc: SourceLoc | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TmemTile:
     """``stages`` equal tiles in tensor memory, side by side: ``lanes`` x ``columns`` of 32 bits.
 
@@ -245,5 +253,6 @@ Decl = (
     | Mbarrier
     | NamedBarrier
     | StateRegister
+    | TokenRegister
     | Fragment
 )

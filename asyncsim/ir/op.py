@@ -54,7 +54,8 @@ class MbarrierInval(OpBase):
 class MbarrierArrive(OpBase):
     """``state``: the register that keeps what the arrive returns, the phase that it counts in.
 
-    Releases at scope ``memory``; ``relaxed`` releases nothing.
+    Releases at scope ``memory``; ``relaxed`` releases nothing. ``drop``: later phases need so many
+    fewer (mbarrier.arrive_drop). ``no_complete``: it must not complete the phase.
     """
 
     mbarrier: MbarrierRef
@@ -62,10 +63,20 @@ class MbarrierArrive(OpBase):
     state: str | None = None
     memory: MemScope = MemScope.CTA
     relaxed: bool = False
+    drop: bool = False
+    no_complete: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MbarrierExpectTx(OpBase):
+    mbarrier: MbarrierRef
+    bytes: Expr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MbarrierCompleteTx(OpBase):
+    """mbarrier.complete_tx: bytes count as landed, without a copy; orders phases and no data."""
+
     mbarrier: MbarrierRef
     bytes: Expr
 
@@ -83,11 +94,28 @@ class MbarrierArriveExpectTx(OpBase):
 class MbarrierWait(OpBase):
     """Blocking wait (a try_wait loop) until the phase with ``parity`` has completed.
 
+    ``peek``: the token of a test_wait of the same phase; if that passed, this wait does not happen.
     Acquires at scope ``memory``; ``relaxed`` acquires nothing.
     """
 
     mbarrier: MbarrierRef
     parity: Expr
+    memory: MemScope = MemScope.CTA
+    relaxed: bool = False
+    peek: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MbarrierTestWait(OpBase):
+    """mbarrier.test_wait, a peek: ``token`` keeps whether the phase with ``parity`` has completed.
+
+    It never blocks. Where it passes it acquires as a wait does; that alone orders nothing in every
+    execution, but the wait that its token lets a thread skip does.
+    """
+
+    mbarrier: MbarrierRef
+    parity: Expr
+    token: str
     memory: MemScope = MemScope.CTA
     relaxed: bool = False
 
@@ -306,7 +334,15 @@ class Compute(OpBase):
 
 MbarrierArriveOp = MbarrierArrive | MbarrierArriveExpectTx
 MbarrierWaitOp = MbarrierWait | MbarrierWaitState
-MbarrierOp = MbarrierInit | MbarrierInval | MbarrierArriveOp | MbarrierExpectTx | MbarrierWaitOp
+MbarrierTxOp = MbarrierExpectTx | MbarrierCompleteTx
+MbarrierOp = (
+    MbarrierInit
+    | MbarrierInval
+    | MbarrierArriveOp
+    | MbarrierTxOp
+    | MbarrierWaitOp
+    | MbarrierTestWait
+)
 CopyOp = CpAsync | CpAsyncMbarrierArrive | TmaLoad | TmaStore | CommitGroup | WaitGroup
 SyncOp = FenceMbarrierInit | FenceProxyAsync | BarSync | BarArrive | BarWarpSync | SetMaxNReg
 ClusterOp = BarrierClusterArrive | BarrierClusterWait | StAsync

@@ -70,22 +70,31 @@ def _mbarrier(op: MbarrierOp) -> str:
         case ops.MbarrierInval():
             return f"mbarrier.inval.b64 {at}"
         case ops.MbarrierArrive(count=count, state=state):
-            how = _sem(op, "release") + _state_space(op)
-            return f"mbarrier.arrive{how}.b64 {_kept(state)}{at}, {count}"
+            how = ".noComplete" if op.no_complete else ""
+            how += _sem(op, "release") + _state_space(op)
+            return (
+                f"mbarrier.arrive{'_drop' if op.drop else ''}{how}.b64 {_kept(state)}{at}, {count}"
+            )
         case ops.MbarrierExpectTx(bytes=amount):
             return f"mbarrier.expect_tx{_state_space(op)}.b64 {at}, {text(amount)}"
+        case ops.MbarrierCompleteTx(bytes=amount):
+            return f"mbarrier.complete_tx{_state_space(op)}.b64 {at}, {text(amount)}"
         case ops.MbarrierArriveExpectTx(bytes=amount, state=state):
             how = _sem(op, "release") + _state_space(op)
             return f"mbarrier.arrive.expect_tx{how}.b64 {_kept(state)}{at}, {text(amount)}"
         case ops.MbarrierWait(parity=parity):
-            return f"mbarrier.try_wait.parity{_sem(op, 'acquire')}.b64 {at}, {text(parity)}"
+            unless = f", unless {op.peek}" if op.peek is not None else ""
+            return f"mbarrier.try_wait.parity{_sem(op, 'acquire')}.b64 {at}, {text(parity)}{unless}"
+        case ops.MbarrierTestWait(parity=parity, token=token):
+            how = _sem(op, "acquire")
+            return f"mbarrier.test_wait.parity{how}.b64 {token}, {at}, {text(parity)}"
         case ops.MbarrierWaitState(state=state):
             return f"mbarrier.try_wait{_sem(op, 'acquire')}.b64 {at}, {state}"
         case _ as unreachable:
             assert_never(unreachable)
 
 
-def _sem(op: ops.MbarrierArriveOp | ops.MbarrierWaitOp, sem: str) -> str:
+def _sem(op: ops.MbarrierArriveOp | ops.MbarrierWaitOp | ops.MbarrierTestWait, sem: str) -> str:
     """The qualifiers that differ from PTX's defaults: release or acquire, CTA scope."""
     if op.relaxed:
         return f".relaxed.{op.memory.value}"

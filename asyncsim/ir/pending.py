@@ -40,6 +40,7 @@ def _fields(op: OpBase) -> Iterator[str]:
             | ops.MbarrierArriveExpectTx(memory=memory, relaxed=relaxed)
             | ops.MbarrierWait(memory=memory, relaxed=relaxed)
             | ops.MbarrierWaitState(memory=memory, relaxed=relaxed)
+            | ops.MbarrierTestWait(memory=memory, relaxed=relaxed)
         ) if relaxed or memory is not MemScope.CTA:
             yield f"{'relaxed' if relaxed else 'at scope'} {memory.value}"
         case _:

@@ -20,6 +20,7 @@ from asyncsim.ir.decl import (
     StateRegister,
     TensorMap,
     TmemTile,
+    TokenRegister,
 )
 from asyncsim.ir.expr import text
 from asyncsim.ir.op import OpBase
@@ -90,7 +91,8 @@ def _memory(s: Schedule) -> Iterator[str]:
             part.loc,
         )
     fragments, states = s.of_kind(Fragment), s.of_kind(StateRegister)
-    if fragments or states:
+    tokens = s.of_kind(TokenRegister)
+    if fragments or states or tokens:
         yield "registers of a thread"
     for f in fragments:
         layout = (
@@ -101,6 +103,8 @@ def _memory(s: Schedule) -> Iterator[str]:
         yield _placed(f"  {f.name}: {f.registers} {f.dtype.value}{layout}", f.loc)
     for state in states:
         yield _placed(f"  {state.name}: state of an arrive", state.loc)
+    for token in tokens:
+        yield _placed(f"  {token.name}: token of a peek", token.loc)
 
 
 def _program(s: Schedule) -> Iterator[str]:

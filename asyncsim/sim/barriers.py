@@ -60,9 +60,9 @@ class TimedMbarrier(MbarrierState):
             rec.barrier(self.cta, self.name, self.done, self.generation)
         self.on_complete(self)
 
-    def arrive_at(self, stamp: int, count: int, cause: Cause) -> None:
+    def arrive_at(self, stamp: int, count: int, cause: Cause, *, drop: bool = False) -> None:
         self.count_in(stamp, cause)
-        if self.arrive(count):
+        if self.arrive_drop(count) if drop else self.arrive(count):
             self.completed()
 
     def land_at(self, stamp: int, amount: int, cause: Cause) -> None:

@@ -64,17 +64,34 @@ def arrive(a: Agent, s: Step) -> bool:
     return True
 
 
-def arrive_all(a: Agent, b: TimedMbarrier, s: Step, stamp: int, cause: Cause) -> None:
+def arrive_drop(a: Agent, s: Step) -> bool:
+    stamp, cause = a.t + a.model.handover, a.cause()
+    arrive_all(a, a.cta.mbarriers[s.barrier], s, stamp, cause, drop=True)
+    return fence(a, s)
+
+
+def complete_tx(a: Agent, s: Step) -> bool:
+    """Bytes that a thread says have landed."""
+    b = a.cta.mbarriers[s.barrier]
+    b.count_in(a.t + a.model.handover, a.cause())
+    if b.complete_tx(s.amount * s.count):
+        b.completed()
+    return fence(a, s)
+
+
+def arrive_all(
+    a: Agent, b: TimedMbarrier, s: Step, stamp: int, cause: Cause, *, drop: bool = False
+) -> None:
     """``count`` lanes arrive ``value`` times each; single arrivals may complete several phases."""
     left = s.count
     while left:
         _keep(a, b, s)
         if s.value == 1 and b.pending:
             lanes = min(left, b.pending)
-            b.arrive_at(stamp, lanes, cause)
+            b.arrive_at(stamp, lanes, cause, drop=drop)
         else:
             lanes = 1
-            b.arrive_at(stamp, s.value, cause)
+            b.arrive_at(stamp, s.value, cause, drop=drop)
         left -= lanes
 
 
@@ -105,12 +122,20 @@ def arrive_expect(a: Agent, s: Step) -> bool:
     return True
 
 
+def peek(a: Agent, s: Step) -> bool:
+    """What it finds follows from when the phase has completed: the wait looks it up."""
+    a.peeks[s.name] = a.t
+    return fence(a, s)
+
+
 def wait(a: Agent, s: Step) -> bool:
     """Parks until the phase of the parity, or of the states that the lanes hold, has completed; no
-    event is needed if it has already."""
+    event is needed if it has already. Free if it had completed before a peek."""
+    b = a.cta.mbarriers[s.barrier]
+    if s.name and _passes(a, s, b) and b.done <= a.peeks.get(s.name, -1):
+        return True
     a.t += s.cost
     a.sync += s.cost
-    b = a.cta.mbarriers[s.barrier]
     if _passes(a, s, b):
         _pass(a, s, b)
         return True

@@ -21,6 +21,13 @@ GROUPS: dict[GroupKind, tuple[Run, Run, str]] = {
 """Commit, wait, and the group of the machine file that holds their costs."""
 
 
+_TX: dict[type[ops.Op], Run] = {
+    ops.MbarrierExpectTx: do_sync.expect,
+    ops.MbarrierCompleteTx: do_sync.complete_tx,
+    ops.MbarrierArriveExpectTx: do_sync.arrive_expect,
+}
+
+
 def make(b: Bound) -> Maker:
     """The maker of an op's steps."""
     op = b.op
@@ -32,8 +39,10 @@ def make(b: Bound) -> Maker:
             | ops.MbarrierInval()
             | ops.MbarrierArrive()
             | ops.MbarrierExpectTx()
+            | ops.MbarrierCompleteTx()
             | ops.MbarrierArriveExpectTx()
             | ops.MbarrierWait()
+            | ops.MbarrierTestWait()
             | ops.MbarrierWaitState()
         ):
             return _mbarrier(b, op)
@@ -70,21 +79,24 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
             return do_sync.barrier_step(b, index, do_sync.init, "mbarrier.init", value=count)
         case ops.MbarrierInval():
             return do_sync.barrier_step(b, index, do_sync.inval, "mbarrier.init")
-        case ops.MbarrierArrive(count=count, state=state):
+        case ops.MbarrierArrive(count=count, state=state, drop=drop):
             return do_sync.barrier_step(
                 b,
                 index,
-                do_sync.arrive,
+                do_sync.arrive_drop if drop else do_sync.arrive,
                 "mbarrier.arrive",
                 count=b.times,
                 value=count,
                 light=True,
                 states=_states(op.scope, state),
             )
-        case ops.MbarrierExpectTx(bytes=amount) | ops.MbarrierArriveExpectTx(bytes=amount):
-            alone = isinstance(op, ops.MbarrierExpectTx)
-            run = do_sync.expect if alone else do_sync.arrive_expect
-            kept = () if isinstance(op, ops.MbarrierExpectTx) else _states(op.scope, op.state)
+        case (
+            ops.MbarrierExpectTx(bytes=amount)
+            | ops.MbarrierCompleteTx(bytes=amount)
+            | ops.MbarrierArriveExpectTx(bytes=amount)
+        ):
+            run = _TX[type(op)]
+            kept = () if isinstance(op, ops.MbarrierTxOp) else _states(op.scope, op.state)
             size = b.ev.value(amount)
 
             def build(values: tuple[int, ...]) -> Step:
@@ -94,12 +106,15 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
                 return step
 
             return b.table(lambda v: (index(v), size(v)), build)
-        case ops.MbarrierWait(parity=parity):
+        case ops.MbarrierWait(parity=parity) | ops.MbarrierTestWait(parity=parity):
             bit = b.ev.value(parity)
+            blocks = isinstance(op, ops.MbarrierWait)
+            token = (op.peek or "") if isinstance(op, ops.MbarrierWait) else op.token
 
             def build_wait(values: tuple[int, ...]) -> Step:
-                step = b.step(do_sync.wait, numbers.ticks("mbarrier.try_wait"))
-                step.barrier, step.value = index(values), bit(values)
+                how = do_sync.wait if blocks else do_sync.peek
+                step = b.step(how, numbers.ticks("mbarrier.try_wait"))
+                step.barrier, step.value, step.name = index(values), bit(values), token
                 step.polls = _polls(b)
                 return step
 

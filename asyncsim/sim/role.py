@@ -47,6 +47,7 @@ class Agent:
         "issue_label",
         "key",
         "model",
+        "peeks",
         "rec",
         "seg_cause",
         "seg_t",
@@ -93,6 +94,7 @@ class Agent:
         self.stalled: int = 0
         self.stall_total: int = 0
         self.states: dict[StateKey, ArriveState] = {}  # what its arrives returned
+        self.peeks: dict[str, int] = {}  # when it last peeked, by token
         self.cp: GroupQueue = GroupQueue()
         self.bulk: GroupQueue = GroupQueue()
         self.copies: list[tuple[int, Step]] = []  # cp.async since the last commit, with times

@@ -40,6 +40,7 @@ class Step:
     cost: ticks of the op itself; turn: ticks of generated code before it; count: arrivals, copies
     or instructions of the agent; amount: bytes of all of them; value: parity, N, threads;
     states: state registers of the lanes that execute it, written by an arrive or tested by a wait;
+    name: of the tensor or map of a copy, of the token of a peek or wait;
     box: (tensor, start) of a global box; work: further ticks, by handler. light: register
     arithmetic before it may be finished after it. polls: a wait that only some lanes execute.
     shared: others of the SM want the same pipes.

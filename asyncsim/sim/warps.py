@@ -116,11 +116,14 @@ def _deciding(s: Stmt) -> Iterator[Expr]:
             yield ref.stage
         case (
             ops.MbarrierExpectTx(mbarrier=ref, bytes=e)
+            | ops.MbarrierCompleteTx(mbarrier=ref, bytes=e)
             | ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=e)
         ):
             yield ref.stage
             yield e
-        case ops.MbarrierWait(mbarrier=ref, parity=e):
+        case (
+            ops.MbarrierWait(mbarrier=ref, parity=e) | ops.MbarrierTestWait(mbarrier=ref, parity=e)
+        ):
             yield ref.stage
             yield e
         case ops.Compute(operands=operands):

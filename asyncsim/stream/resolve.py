@@ -100,11 +100,15 @@ class Resolver:
                 return lambda v: Dyn(op, key(v))
             case (
                 ops.MbarrierExpectTx(mbarrier=ref, bytes=amount)
+                | ops.MbarrierCompleteTx(mbarrier=ref, bytes=amount)
                 | ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=amount)
             ):
                 key, size = self.barrier(op, ref, ev), ev.value(amount)
                 return lambda v: Dyn(op, key(v), size(v))
-            case ops.MbarrierWait(mbarrier=ref, parity=parity):
+            case (
+                ops.MbarrierWait(mbarrier=ref, parity=parity)
+                | ops.MbarrierTestWait(mbarrier=ref, parity=parity)
+            ):
                 key, bit = self.barrier(op, ref, ev), ev.value(parity)
                 return lambda v: Dyn(op, key(v), bit(v))
             case ops.CpAsync():

@@ -12,6 +12,7 @@ from asyncsim.rules import Rule
 
 TX_LIMIT = (1 << 20) - 1
 COUNT_LIMIT = (1 << 20) - 1
+NO_COMPLETE = "arrive.noComplete may be what completes the phase, which is undefined"
 
 
 class SyncFault(Exception):
@@ -61,8 +62,8 @@ class MbarrierState:
         self._live("inval")
         self.initialised = False
 
-    def arrive(self, count: int = 1) -> bool:
-        """Count ``count`` arrivals."""
+    def arrive(self, count: int = 1, *, no_complete: bool = False) -> bool:
+        """Count ``count`` arrivals; ``no_complete``: they must leave something to wait for."""
         self._live("arrive")
         if count > self.pending:
             raise SyncFault(
@@ -70,15 +71,17 @@ class MbarrierState:
                 f"{count} arrivals where {self.pending} of {self.count} are pending",
             )
         self.pending -= count
+        if no_complete and not (self.pending or self.tx):
+            raise SyncFault(Rule.EARLY_COMPLETION, NO_COMPLETE)
         return self._complete()
 
-    def arrive_drop(self, count: int = 1) -> bool:
+    def arrive_drop(self, count: int = 1, *, no_complete: bool = False) -> bool:
         """Arrive, and expect ``count`` fewer arrivals in all later phases."""
         self._live("arrive_drop")
         if count > self.next_count:
             raise SyncFault(Rule.ARRIVAL_OVERFLOW, "arrive_drop below an expected count of 0")
         self.next_count -= count
-        return self.arrive(count)
+        return self.arrive(count, no_complete=no_complete)
 
     def add_pending(self, count: int = 1) -> None:
         """cp.async.mbarrier.arrive without noinc: one more arrival is needed in this phase."""

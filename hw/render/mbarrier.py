@@ -17,8 +17,16 @@ def render_mbarrier(c: Context, op: MbarrierOp) -> None:
         case ops.MbarrierInval(mbarrier=ref):
             c.put(f"mbar_inval({c.barrier(ref)});")
         case ops.MbarrierArrive(mbarrier=ref, count=count, state=state):
-            operands = f"{c.barrier(ref)}{f', {count}' if count != 1 else ''}"
-            c.put(_returning(state, "mbar_arrive", operands))
+            form = f"{'_drop' if op.drop else ''}{'_no_complete' if op.no_complete else ''}"
+            operands = f"{c.barrier(ref)}{f', {count}' if count != 1 or form else ''}"
+            if form:
+                c.put(f"{f's_{state} = ' if state else ''}mbar_arrive{form}({operands});")
+            else:
+                c.put(_returning(state, "mbar_arrive", operands))
+        case ops.MbarrierCompleteTx(mbarrier=ref, bytes=amount):
+            c.put(f"mbar_complete_tx({c.barrier(ref)}, {c_text(amount)});")
+        case ops.MbarrierTestWait(mbarrier=ref, parity=parity, token=token):
+            c.put(f"p_{token} = mbar_test_wait({c.barrier(ref)}, {c_text(parity)});")
         case ops.MbarrierExpectTx(mbarrier=ref, bytes=amount):
             c.put(f"mbar_expect_tx({c.barrier(ref)}, {c_text(amount)});")
         case ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=amount, state=state):
@@ -43,6 +51,8 @@ def _wait(c: Context, op: ops.MbarrierWaitOp, function: str, operands: str) -> N
     """An elected lane that gives up leaves its region; whole warps run on (they may have to
     meet others at hardware barriers and collectives)."""
     call = f"{function}(guard, {operands}, {op.id}, {c.loop_index()})"
+    if isinstance(op, ops.MbarrierWait) and op.peek is not None:
+        call = f"(p_{op.peek} || {call})"
     if c.way_out:
         c.used_labels.add(c.way_out)
         c.put(f"if (!{call}) goto {c.way_out};")

@@ -150,13 +150,16 @@ def declare(c: Context, body: tuple[Stmt, ...]) -> None:
     for name in dict.fromkeys(n for s in own if isinstance(s, OpBase) for n in _states(s)):
         if name not in c.common_registers:
             c.put(f"u64 s_{name} = 0;")
+    for name in dict.fromkeys(n for s in own if isinstance(s, OpBase) for n in _tokens(s)):
+        if name not in c.common_registers:
+            c.put(f"u32 p_{name} = 0;")
 
 
 def register_names(body: tuple[Stmt, ...]) -> frozenset[str]:
-    """The fragments and states that a body uses, without those that only its roles use."""
+    """The registers that a body uses, without those that only its roles use."""
     own = [s for s in _own_statements(body) if isinstance(s, OpBase)]
     fragments = frozenset(r.name for s in own for r in _fragments(s))
-    return fragments.union(n for s in own for n in _states(s))
+    return fragments.union(n for s in own for n in (*_states(s), *_tokens(s)))
 
 
 def _own_statements(body: tuple[Stmt, ...]) -> list[Stmt]:
@@ -194,6 +197,14 @@ def _states(op: OpBase) -> list[str]:
         case ops.MbarrierArrive(state=str(name)) | ops.MbarrierArriveExpectTx(state=str(name)):
             return [name]
         case ops.MbarrierWaitState(state=name):
+            return [name]
+        case _:
+            return []
+
+
+def _tokens(op: OpBase) -> list[str]:
+    match op:
+        case ops.MbarrierTestWait(token=name) | ops.MbarrierWait(peek=str(name)):
             return [name]
         case _:
             return []

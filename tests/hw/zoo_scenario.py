@@ -49,8 +49,9 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
     turn = k.mbarriers("turn", count=33)
     meet = k.mbarriers("meet", count=65, stages=2)
     tracked = k.mbarriers("tracked", count=64, stages=2)
+    forms = k.mbarriers("forms", count=34)
     pair = k.named_barrier("pair", id=3, threads=128)
-    state = k.mbarrier_state("state")
+    state, token = k.mbarrier_state("state"), k.mbarrier_token("token")
     short = k.fragment("short", registers=4, dtype="bf16")
     wide, four = k.fragment("wide", registers=4), k.fragment("four", registers=4)
     k.grid(ctas)
@@ -59,7 +60,7 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
     first = k.block_idx * rows
 
     with k.elect_thread():
-        k.mbarrier.init_all(full, turn, meet, tracked)
+        k.mbarrier.init_all(full, turn, meet, tracked, forms)
         k.fence.mbarrier_init()
     k.setmaxnreg.dec(88)
     k.bar.sync()
@@ -118,6 +119,18 @@ def zoo(*, turns: int = 3, ctas: int = 2) -> Schedule:
                 with k.when(j == 2):
                     k.mem.st_global(scaled.box((first + row, 0), (1, 4)), wide.all)
             # a box through shared memory by TMA, several turns; extra expect, arrivals by count
+            # arrivals that leave a phase open, bytes by hand, two that drop out, a peek
+            with k.when(k.warp_in_role == 1):
+                k.mbarrier.arrive(forms[0], no_complete=True)
+                k.bar.warp_sync()
+                with k.elect():
+                    k.mbarrier.expect_tx(forms[0], 16)
+                    k.mbarrier.complete_tx(forms[0], 16)
+                    k.mbarrier.arrive_drop(forms[0], 2)
+                k.mbarrier.peek(forms[0], 0, token)
+                k.mbarrier.wait(forms[0], 0, peek=token)
+                k.mbarrier.arrive(forms[0])
+                k.mbarrier.wait(forms[0], 1)
             phase = k.var("phase", 0)
             with k.when(k.warp_in_role == 0):
                 with k.loop(n) as i:

@@ -41,6 +41,7 @@ def every_op() -> Schedule:
     acc = k.accumulator("acc", n=64)
     x = k.fragment("x", registers=4)
     kept = k.mbarrier_state("kept")
+    token = k.mbarrier_token("token")
     k.grid(4, 2)
     k.launch_bounds(2, maxnreg=128)
     with k.elect_thread():
@@ -86,6 +87,11 @@ def every_op() -> Schedule:
             with k.others():
                 k.mbarrier.arrive(done[0], state=kept)
             k.mbarrier.wait_state(done[0], kept)
+            k.mbarrier.peek(full[1], 0, token)
+            k.mbarrier.wait(full[1], 0, peek=token)
+            k.mbarrier.arrive(done[0], 2, no_complete=True)
+            k.mbarrier.arrive_drop(done[0], 1)
+            k.mbarrier.complete_tx(done[0], 16)
             with k.elect():
                 with k.loop(steps) as i:
                     k.mbarrier.expect_tx(full[i % 2], 4096)

@@ -32,6 +32,7 @@ def is_dropped(op: Op) -> bool:
             | ops.MbarrierInval()
             | ops.MbarrierArrive()
             | ops.MbarrierExpectTx()
+            | ops.MbarrierCompleteTx()
             | ops.MbarrierArriveExpectTx()
             | ops.MbarrierWait()
             | ops.MbarrierWaitState()
@@ -60,6 +61,7 @@ def is_dropped(op: Op) -> bool:
             return True
         case (
             ops.TmaStore()
+            | ops.MbarrierTestWait()
             | ops.WgmmaMmaAsync()
             | ops.Tcgen05Mma()
             | ops.Tcgen05Cp()
@@ -103,11 +105,15 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
         case ops.SetMaxNReg(count=count):
             yield "count+8", replace(op, count=count + REGISTER_STEP)
             yield "count-8", replace(op, count=count - REGISTER_STEP)
-        case ops.MbarrierExpectTx(bytes=amount) | ops.MbarrierArriveExpectTx(bytes=amount):
+        case (
+            ops.MbarrierExpectTx(bytes=amount)
+            | ops.MbarrierCompleteTx(bytes=amount)
+            | ops.MbarrierArriveExpectTx(bytes=amount)
+        ):
             yield from _stages(op, op.mbarrier, schedule)
             yield "bytes+16", replace(op, bytes=binary("+", amount, Const(UNIT_BYTES)))
             yield "bytes-16", replace(op, bytes=binary("-", amount, Const(UNIT_BYTES)))
-        case ops.MbarrierWait(parity=parity):
+        case ops.MbarrierWait(parity=parity) | ops.MbarrierTestWait(parity=parity):
             yield from _stages(op, op.mbarrier, schedule)
             yield "parity", replace(op, parity=binary("^", parity, Const(1)))
         case ops.CpAsyncMbarrierArrive(noinc=noinc):

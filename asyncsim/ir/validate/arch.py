@@ -33,6 +33,7 @@ def needs(op: Op) -> Needs:
         case (
             ops.MbarrierInit()
             | ops.MbarrierInval()
+            | ops.MbarrierTestWait()
             | ops.CpAsync()
             | ops.CpAsyncMbarrierArrive()
             | ops.BarSync()
@@ -45,10 +46,11 @@ def needs(op: Op) -> Needs:
             | ops.Compute()
         ):
             return Needs.ANY
-        case ops.MbarrierArrive(count=count):
-            return Needs.ANY if count == 1 else Needs.HOPPER_ON
+        case ops.MbarrierArrive(count=count, no_complete=no_complete):
+            return Needs.ANY if count == 1 or no_complete else Needs.HOPPER_ON
         case (
             ops.MbarrierExpectTx()
+            | ops.MbarrierCompleteTx()
             | ops.MbarrierArriveExpectTx()
             | ops.MbarrierWait()
             | ops.MbarrierWaitState()

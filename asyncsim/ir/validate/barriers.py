@@ -68,7 +68,7 @@ def _counts(s: Schedule) -> Iterator[ScheduleError]:
 def _parities(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
         if (
-            isinstance(op, ops.MbarrierWait)
+            isinstance(op, ops.MbarrierWait | ops.MbarrierTestWait)
             and isinstance(op.parity, Const)
             and op.parity.value not in (0, 1)
         ):
@@ -103,9 +103,34 @@ def _states(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
+def _tokens(s: Schedule) -> Iterator[ScheduleError]:
+    """A wait by a token that no peek at the same array writes. Stages are for ``check``."""
+    peeks = {(o.mbarrier.name, o.token) for o in s.ops() if isinstance(o, ops.MbarrierTestWait)}
+    for op in s.ops():
+        if not isinstance(op, ops.MbarrierWait) or op.peek is None:
+            continue
+        if (op.mbarrier.name, op.peek) not in peeks:
+            yield ScheduleError(
+                f"no peek at {op.mbarrier.name!r} writes the token {op.peek!r}",
+                fix=f"pass {op.peek} to k.mbarrier.peek of the phase that is waited for",
+                loc=op.loc,
+                rule=Rule.FOREIGN_STATE,
+            )
+
+
+def _no_complete(s: Schedule) -> Iterator[ScheduleError]:
+    for op in s.ops():
+        if isinstance(op, ops.MbarrierArrive) and op.no_complete and op.mbarrier.rank is not None:
+            yield ScheduleError(
+                f"arrive.noComplete on {op.mbarrier.name!r} of another CTA",
+                fix="arrive without no_complete: PTX has that form for the own CTA only",
+                loc=op.loc,
+            )
+
+
 def _announced_bytes(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
-        if not isinstance(op, ops.MbarrierExpectTx | ops.MbarrierArriveExpectTx):
+        if not isinstance(op, ops.MbarrierTxOp | ops.MbarrierArriveExpectTx):
             continue
         if not isinstance(op.bytes, Const):
             continue
@@ -134,5 +159,7 @@ CHECKS = (
     _counts,
     _parities,
     _states,
+    _tokens,
+    _no_complete,
     _announced_bytes,
 )

@@ -13,7 +13,13 @@ from asyncsim.rules import Rule
 
 MAX_CLUSTER = 16  # 8 is portable, 16 needs an opt-in at launch (PTX rule on cluster sizes)
 
-_OWN_ONLY = ops.MbarrierInit | ops.MbarrierInval | ops.MbarrierWaitOp | ops.CpAsyncMbarrierArrive
+_OWN_ONLY = (
+    ops.MbarrierInit
+    | ops.MbarrierInval
+    | ops.MbarrierWaitOp
+    | ops.MbarrierTestWait
+    | ops.CpAsyncMbarrierArrive
+)
 _REMOTE_VIEWS = ops.LdShared | ops.StShared | ops.StAsync
 
 

@@ -35,6 +35,36 @@ DEV u64 mbar_arrive_expect_tx_state(u32 bar, u32 bytes) {
                : "=l"(state) : "r"(bar), "r"(bytes) : "memory");
   return state;
 }
+DEV u64 mbar_arrive_no_complete(u32 bar, u32 count) {
+  u64 state;
+  asm volatile("mbarrier.arrive.noComplete.shared.b64 %0, [%1], %2;"
+               : "=l"(state) : "r"(bar), "r"(count) : "memory");
+  return state;
+}
+// Later phases need so many arrivals fewer.
+DEV u64 mbar_arrive_drop(u32 bar, u32 count) {
+  u64 state;
+  asm volatile("mbarrier.arrive_drop.shared::cta.b64 %0, [%1], %2;"
+               : "=l"(state) : "r"(bar), "r"(count) : "memory");
+  return state;
+}
+DEV u64 mbar_arrive_drop_no_complete(u32 bar, u32 count) {
+  u64 state;
+  asm volatile("mbarrier.arrive_drop.noComplete.shared.b64 %0, [%1], %2;"
+               : "=l"(state) : "r"(bar), "r"(count) : "memory");
+  return state;
+}
+DEV void mbar_complete_tx(u32 bar, u32 bytes) {
+  asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+               :: "r"(bar), "r"(bytes) : "memory");
+}
+// A peek: whether the phase has completed.
+DEV u32 mbar_test_wait(u32 bar, u32 parity) {
+  u32 done;
+  asm volatile("{ .reg .pred p; mbarrier.test_wait.parity.shared.b64 p, [%1], %2;"
+               " selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(bar), "r"(parity) : "memory");
+  return done;
+}
 
 // A phase is named by its parity (u32) or by the state of an arrive in it (u64).
 DEV u32 mbar_try_wait(u32 bar, u64 state) {
