@@ -2,8 +2,8 @@
 
     from asyncsim import ScheduleBuilder, check, predict
 
-Every public name is listed in docs/library.md. Those that only readers need are loaded when they
-are first used, so that ``import asyncsim`` stays fast.
+Every public name is listed in docs/library.md, and loaded when it is first used, so that ``import
+asyncsim`` takes no time.
 """
 
 import sys
@@ -11,16 +11,15 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from asyncsim.build import ScheduleBuilder, Value, maximum, minimum
-from asyncsim.errors import ScheduleError
-from asyncsim.ir.decl import AccessMode, ComputeDef, ComputeOperand, Fill, OobFill, Work
-from asyncsim.ir.schedule import Schedule
-from asyncsim.rules import Finding, Rule, Severity
-
 if TYPE_CHECKING:
+    from asyncsim.build import ScheduleBuilder, Value, maximum, minimum
     from asyncsim.check import check
+    from asyncsim.errors import ScheduleError
+    from asyncsim.ir.decl import AccessMode, ComputeDef, ComputeOperand, Fill, OobFill, Work
+    from asyncsim.ir.schedule import Schedule
     from asyncsim.machine import Machine, load_machine
     from asyncsim.predict import CheckResult, Prediction, Verdict, predict
+    from asyncsim.rules import Finding, Rule, Severity
 
 __version__ = "0.1.0"
 
@@ -50,12 +49,27 @@ __all__ = [
 ]
 
 _LAZY = {
-    "check": "asyncsim.check",
+    "AccessMode": "asyncsim.ir.decl",
     "CheckResult": "asyncsim.predict",
+    "ComputeDef": "asyncsim.ir.decl",
+    "ComputeOperand": "asyncsim.ir.decl",
+    "Fill": "asyncsim.ir.decl",
+    "Finding": "asyncsim.rules",
     "Machine": "asyncsim.machine",
+    "OobFill": "asyncsim.ir.decl",
     "Prediction": "asyncsim.predict",
+    "Rule": "asyncsim.rules",
+    "Schedule": "asyncsim.ir.schedule",
+    "ScheduleBuilder": "asyncsim.build",
+    "ScheduleError": "asyncsim.errors",
+    "Severity": "asyncsim.rules",
+    "Value": "asyncsim.build",
     "Verdict": "asyncsim.predict",
+    "Work": "asyncsim.ir.decl",
+    "check": "asyncsim.check",
     "load_machine": "asyncsim.machine",
+    "maximum": "asyncsim.build",
+    "minimum": "asyncsim.build",
     "predict": "asyncsim.predict",
 }
 

@@ -96,6 +96,11 @@ def test_check_and_predict_are_functions_whatever_was_imported_before(before: st
     assert python(script).splitlines()[-1] == "<class 'function'> <class 'function'>"
 
 
+def test_importing_asyncsim_loads_nothing_else() -> None:
+    loaded = "print(*[m for m in sys.modules if m.partition('.')[0] == 'asyncsim'])"
+    assert python(f"import sys, asyncsim; {loaded}") == "asyncsim"
+
+
 def test_the_readers_are_loaded_when_they_are_needed() -> None:
     loaded = "print(any(m in sys.modules for m in ('asyncsim.check', 'asyncsim.machine')))"
     assert python(f"import sys, asyncsim; {loaded}") == "False"

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from asyncsim.errors import UsageError
+from asyncsim.errors import ScheduleError, UsageError
 from asyncsim.ir.schedule import Schedule
-from asyncsim.predict.result import CheckResult, Prediction
+from asyncsim.predict.result import CheckResult, Prediction, Verdict
 
 if TYPE_CHECKING:
     from asyncsim.machine import Machine
@@ -30,7 +30,8 @@ def predict(
     A schedule with findings is still predicted when its run ends; a deadlock has no total, so its
     prediction is None, and so is that of one with more rounds of loops than are followed.
     ``progress`` is told what begins. Raises UsageError when the schedule is not
-    written for the machine, and ScheduleError for faults that only resolving the op streams shows.
+    written for the machine, and ScheduleError for faults that only resolving the op streams shows,
+    and for a clean schedule that simulate cannot follow.
     """
     from asyncsim.check import check
     from asyncsim.machine import load_machine
@@ -57,6 +58,14 @@ def predict(
             l2=l2,
             keep_trace=keep_trace or bool(result.findings),  # when a finding shows is in the trace
         )
-    except (Deadlock, SyncFault, StreamLimit):
+    except Deadlock as stopped:
+        if result.verdict is Verdict.CLEAN:
+            raise ScheduleError(
+                "simulate runs the two parts of an election one after the other, and the first "
+                f"waits: {stopped.blocked[0]}",
+                fix="let it wait behind the election for what the other part does",
+            ) from None
+        return result, None
+    except (SyncFault, StreamLimit):
         return result, None
     return result, prediction

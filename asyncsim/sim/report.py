@@ -76,7 +76,7 @@ def _stalls(model: Model) -> tuple[Stall, ...]:
             what=describe(operations[op_id]),
             where=str(operations[op_id].loc or ""),
             cycles=t / (warps[role] * ctas * TICKS_PER_CYCLE),
-            count=round(count / (warps[role] * ctas)),
+            count=max(1, round(count / (warps[role] * ctas))),  # some of its warps, perhaps
         )
         for (role, op_id), (t, count) in by_op.items()
     ]

@@ -34,3 +34,14 @@ def test_table_fits_80_columns_and_names_every_twin(cli) -> None:  # type: ignor
     for scenario in builtin_scenarios():
         for twin in scenario.twins:
             assert f"{twin.name} " in out and twin.rule.name in out
+
+
+def test_one_scenario_by_name(cli) -> None:  # type: ignore[no-untyped-def]
+    done = cli("list", "sync_copy")
+    assert done.code == 0 and done.out in cli("list").out
+    assert done.out.startswith("sync_copy: ") and done.out.count("params") == 1
+    unknown = cli("list", "sync_cpy")
+    assert unknown.code == 2
+    assert unknown.err.startswith(
+        "asyncsim: unknown scenario 'sync_cpy'; did you mean 'sync_copy'? "
+    )

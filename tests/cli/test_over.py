@@ -124,6 +124,15 @@ def test_the_map_is_exported(cli: Any, tmp_path: Path) -> None:
             ("--over", "tiles=1", "--format", "sarif"),
             "--over has no --format sarif; use text or json, or --out map.csv",
         ),
+        (
+            ("--over", "tiles=1", "--repair"),
+            "--over has no --repair; use it on one combination",
+        ),
+        (("--over", "tiles=1", "--lint"), "--over has no --lint; use it on one combination"),
+        (
+            ("--repair", "--format", "sarif"),
+            "--format sarif shows no changes; use text or json",
+        ),
     ],
 )
 def test_bad_sweeps_are_one_line(cli: Any, argv: tuple[object, ...], said: str) -> None:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from asyncsim.__main__ import entry
+
 ASYNCSIM = [sys.executable, "-m", "asyncsim"]
 
 
@@ -58,3 +60,18 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, errors = process.communicate(timeout=10)
     assert (process.returncode, out, errors) == (130, b"", b"asyncsim: interrupted\n")
+
+
+def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupted:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            if name == "asyncsim.cli.main":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, "asyncsim.cli.main", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupted, *sys.meta_path])
+    assert entry() == 130
+    assert capsys.readouterr().err == "asyncsim: interrupted\n"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from asyncsim import ScheduleBuilder
-from asyncsim.errors import UsageError
+from asyncsim import ScheduleBuilder, check
+from asyncsim.errors import ScheduleError, UsageError
 from asyncsim.predict import Verdict, predict
 from asyncsim.scenario import Twin
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.tma_copy import tma_copy
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from asyncsim.sim import Deadlock, simulate
@@ -160,6 +161,36 @@ def test_a_deadlock_has_no_total() -> None:
     result, prediction = predict(schedule)
     assert result.verdict is Verdict.FINDINGS
     assert prediction is None
+
+
+def test_a_part_of_an_election_that_waits_for_the_other_is_refused() -> None:
+    """It is clean, and simulate runs one part after the other: no silent lack of a prediction."""
+    k = ScheduleBuilder("parts")
+    barrier = k.mbarriers("barrier", count=31)
+    with k.elect_thread():
+        k.mbarrier.init_all(barrier)
+    k.bar.sync()
+    with k.elect_thread():
+        k.mbarrier.wait(barrier[0], 0)
+    with k.others():
+        k.mbarrier.arrive(barrier[0])
+    schedule = k.finish()
+    assert check(schedule).verdict is Verdict.CLEAN
+    with pytest.raises(ScheduleError) as caught:
+        predict(schedule)
+    assert caught.value.message.startswith(
+        "simulate runs the two parts of an election one after the other, and the first waits: "
+        "block of CTA 0 at MbarrierWait (test_prediction.py:"
+    )
+    assert caught.value.fix == "let it wait behind the election for what the other part does"
+
+
+def test_a_wait_of_one_warp_of_four_counts() -> None:
+    """tma_copy: one thread waits for its store; the mean over the warps is not 0 waits."""
+    _, prediction = predict(tma_copy.build({"m": 16, "n": 32}))
+    assert prediction is not None
+    (stall,) = [s for s in prediction.stalls if s.what == "bulk.wait_group 0"]
+    assert stall.count == 1 and 0 < stall.cycles < 60
 
 
 def test_undefined_behaviour_has_no_total() -> None:

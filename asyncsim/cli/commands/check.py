@@ -64,6 +64,8 @@ def run(args: Namespace) -> ExitCode:
         return _run_over(args, form)
     if args.out:
         raise UsageError("--out writes the map of --over; add --over NAME=FIRST:LAST")
+    if (args.repair or args.lint) and form in ("sarif", "github"):
+        raise UsageError(f"--format {form} shows no changes; use text or json")
     subject = load_subject(args)
     machine = load_machine_for(args.machine, subject.schedule) if args.machine else None
     result = prove(subject, quiet=form != "text")
@@ -108,6 +110,9 @@ def _run_over(args: Namespace, form: str) -> ExitCode:
 
     if form not in ("text", "json"):
         raise UsageError(f"--over has no --format {form}; use text or json, or --out map.csv")
+    for option in ("repair", "lint"):
+        if getattr(args, option):
+            raise UsageError(f"--over has no --{option}; use it on one combination")
     suffix = Path(args.out).suffix if args.out else ".json"
     if suffix not in (".json", ".csv"):
         raise UsageError(f"--out {args.out}: end the name in .json or .csv")

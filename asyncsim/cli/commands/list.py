@@ -9,18 +9,21 @@ from asyncsim.cli.exit_code import ExitCode
 from asyncsim.cli.guard import stranger
 from asyncsim.cli.options import CommandParser, add_json
 from asyncsim.cli.output import emit, emit_json, wrap
+from asyncsim.cli.subject import load_scenario
 from asyncsim.scenario import Scenario
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """FILE and ``--json``."""
-    parser.add_argument("file", metavar="FILE", nargs="?", help="the scenarios of this .py file")
+    """SCENARIO and ``--json``."""
+    parser.add_argument(
+        "scenario", metavar="SCENARIO", nargs="?", help="this one, or those of this .py file"
+    )
     add_json(parser)
 
 
 def run(args: Namespace) -> ExitCode:
     """Print a block for each scenario, or the array of the contract."""
-    scenarios = _scenarios(args.file)
+    scenarios = _scenarios(args.scenario)
     if args.json:
         emit_json([_json(s) for s in scenarios])
     else:
@@ -28,13 +31,15 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.CLEAN
 
 
-def _scenarios(file: str | None) -> tuple[Scenario, ...]:
+def _scenarios(spec: str | None) -> tuple[Scenario, ...]:
     from asyncsim.catalog import builtin_scenarios, file_scenarios
 
-    if file is None:
+    if spec is None:
         return builtin_scenarios()
-    with stranger(f"loading {file}"):
-        return file_scenarios(file)
+    if not spec.endswith(".py"):
+        return (load_scenario(spec),)
+    with stranger(f"loading {spec}"):
+        return file_scenarios(spec)
 
 
 def _json(s: Scenario) -> dict[str, Any]:
