@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never, cast
 
+from asyncsim.evaluate.cluster_ops import cluster_step
 from asyncsim.evaluate.copy_ops import copy_step
 from asyncsim.evaluate.cta import Blocked, Cta
 from asyncsim.evaluate.errors import EvaluateError
@@ -12,8 +13,8 @@ from asyncsim.evaluate.memory_ops import memory_step
 from asyncsim.evaluate.operands import Operands
 from asyncsim.evaluate.sync_ops import Step, mbarrier_step, sync_step
 from asyncsim.evaluate.tensor_ops import tensor_step
-from asyncsim.ir.op import CopyOp, MbarrierOp, MemoryOp, Op, OpBase, SyncOp, TensorOp
-from asyncsim.ir.pending import PendingOp, refused
+from asyncsim.ir.op import ClusterOp, CopyOp, MbarrierOp, MemoryOp, Op, OpBase, SyncOp, TensorOp
+from asyncsim.ir.pending import PendingInEvaluate, refused
 from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.operands import Evaluator, Values
 from asyncsim.sync import SyncFault
@@ -51,7 +52,9 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
         return tensor_step(op, use, warp, cta)
     if isinstance(op, MemoryOp):
         return memory_step(op, use, warp, cta)
-    if isinstance(op, PendingOp):
+    if isinstance(op, ClusterOp):
+        return cluster_step(op, use, warp, cta)
+    if isinstance(op, PendingInEvaluate):
         refused(op)
     assert_never(op)
 

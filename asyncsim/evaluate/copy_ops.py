@@ -16,12 +16,13 @@ from asyncsim.evaluate.operands import (
     Starts,
     box_slices,
 )
-from asyncsim.evaluate.sync_ops import Step, stage_of
+from asyncsim.evaluate.sync_ops import Step, owner_of, stage_of
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import OobFill
-from asyncsim.ir.op import CopyOp, GroupKind, SmemView
+from asyncsim.ir.op import CopyOp, GroupKind, ReduceOp, SmemView
 from asyncsim.rules import Rule
 from asyncsim.stream.operands import Values
+from asyncsim.sync import MbarrierState
 
 
 def copy_step(op: CopyOp, use: Operands, warp: int, cta: Cta) -> Step:
@@ -44,10 +45,10 @@ def copy_step(op: CopyOp, use: Operands, warp: int, cta: Cta) -> Step:
 
 def tile_stage(view: SmemView, use: Operands, cta: Cta) -> Callable[[Values], Array]:
     """The stage of a tile that a view lies in, as an array of the tile's shape."""
-    tile, stage = cta.tiles[view.tile], use.value(view.stage)
+    owner, stage = owner_of(view.rank, use, cta), use.value(view.stage)
 
     def array(values: Values) -> Array:
-        index = stage(values)
+        index, tile = stage(values), owner(values).tiles[view.tile]
         if not 0 <= index < len(tile):
             raise ScheduleError(
                 f"tile {view.tile}[{index}] of {len(tile)} stages",
@@ -128,37 +129,71 @@ def _masked(op: ops.CpAsync, tensor: Array, index: tuple[Array, ...], keep: Arra
 
 
 def _tma_load(op: ops.TmaLoad, use: Operands, cta: Cta) -> Step:
+    """A box a lane; multicast, it lands in every CTA of the mask, and counts on its barrier."""
     tensor = cta.tensors[op.src.tensor]
     shape = op.src.shape
     size = prod(shape) * tensor.itemsize
     fill = cta.schedule.tensor_map(op.tensor_map).oob_fill
     outside = tensor.dtype.type(np.nan if fill is OobFill.NAN else 0)
-    stage = tile_stage(op.dst, use, cta)
     to = use.window(op.dst, cta.schedule.tile(op.dst.tile).shape)
     start = use.lane_values(op.src.start)
-    barrier = stage_of(op.mbarrier, use, cta)
+    receivers = _receivers(op, use, cta)
+
+    def land(
+        target: Array, source: Slices, part: Slices, state: MbarrierState
+    ) -> Callable[[], None]:
+        def effect() -> None:
+            if target[part].shape != target.shape:
+                target.fill(outside)
+            target[part] = tensor[source]
+            state.complete_tx(size)
+
+        return effect
 
     def step(values: Values) -> None:
-        into, state = stage(values), barrier(values)
-        targets, sources = to(values), start(values)
+        reached, targets, sources = receivers(values), to(values), start(values)
         for lane in range(use.lanes):
-            target = into[box_slices(_of_lane(targets, lane), shape)]
+            box = box_slices(_of_lane(targets, lane), shape)
             source, part = clip_box(_of_lane(sources, lane), shape, tensor.shape)
-
-            def effect(
-                target: Array = target, source: Slices = source, part: Slices = part
-            ) -> None:
-                if target[part].shape != target.shape:
-                    target.fill(outside)
-                target[part] = tensor[source]
-                state.complete_tx(size)
-
-            cta.launch(Flight(op, effect))
+            for into, state in reached:
+                cta.launch(Flight(op, land(into[box], source, part, state)))
 
     return step
 
 
+def _receivers(
+    op: ops.TmaLoad, use: Operands, cta: Cta
+) -> Callable[[Values], list[tuple[Array, MbarrierState]]]:
+    """The stage and the mbarrier of each CTA that a load reaches."""
+    if op.multicast is None:
+        stage, barrier = tile_stage(op.dst, use, cta), stage_of(op.mbarrier, use, cta)
+        return lambda v: [(stage(v), barrier(v))]
+    mask = use.value(op.multicast)
+    places = [
+        (tile_stage(op.dst, use, peer), stage_of(op.mbarrier, use, peer))
+        for peer in cta.cluster.ctas
+    ]
+
+    def receivers(values: Values) -> list[tuple[Array, MbarrierState]]:
+        bits = mask(values)
+        if bits <= 0 or bits >> len(places):
+            raise ScheduleError(
+                f"multicast mask {bits:#x} in a cluster of {len(places)} CTAs",
+                fix=f"set at least one of the bits 0..{len(places) - 1}, and no other",
+                loc=op.loc,
+                rule=Rule.OUT_OF_BOUNDS,
+            )
+        return [
+            (stage(values), barrier(values))
+            for rank, (stage, barrier) in enumerate(places)
+            if bits >> rank & 1
+        ]
+
+    return receivers
+
+
 def _tma_store(op: ops.TmaStore, use: Operands, warp: int, cta: Cta) -> Step:
+    combine = _COMBINE[op.reduce]
     tensor = cta.tensors[op.dst.tensor]
     shape = op.dst.shape
     stage = tile_stage(op.src, use, cta)
@@ -175,7 +210,7 @@ def _tma_store(op: ops.TmaStore, use: Operands, warp: int, cta: Cta) -> Step:
             def effect(
                 source: Array = source, target: Slices = target, part: Slices = part
             ) -> None:
-                tensor[target] = source[part]
+                tensor[target] = combine(tensor[target], source[part])
 
             flight = Flight(op, effect)
             for queue in cta.queues(warp, GroupKind.BULK, use.observers):
@@ -214,6 +249,16 @@ def _wait_group(
         return None
     return Blocked(op, ready, lambda: "not all four warps have issued the groups it covers")
 
+
+_COMBINE: dict[ReduceOp | None, Callable[[Array, Array], Array]] = {
+    None: lambda old, new: new,
+    ReduceOp.ADD: np.add,
+    ReduceOp.MIN: np.minimum,
+    ReduceOp.MAX: np.maximum,
+    ReduceOp.AND: np.bitwise_and,
+    ReduceOp.OR: np.bitwise_or,
+    ReduceOp.XOR: np.bitwise_xor,
+}
 
 Slices = tuple[slice, ...]
 

@@ -1,4 +1,4 @@
-"""The state of one CTA while it is evaluated: memory, barriers, groups, flights."""
+"""The state of a cluster and its CTAs while it is evaluated: memory, barriers, groups, flights."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from asyncsim.ir.op import FragmentRef, GroupKind, OpBase
 from asyncsim.ir.schedule import Schedule
 from asyncsim.sync import (
     ArriveState,
+    ClusterBarrierState,
     GroupQueue,
     MbarrierState,
     NamedBarrierState,
@@ -69,8 +70,11 @@ class Cta:
     reader. Shared memory and registers start as zero.
     """
 
-    def __init__(self, schedule: Schedule, tensors: dict[str, Array], order: Order) -> None:
+    def __init__(
+        self, schedule: Schedule, tensors: dict[str, Array], order: Order, cluster: Cluster
+    ) -> None:
         self.schedule, self.tensors, self.order = schedule, tensors, order
+        self.cluster = cluster
         self.tiles = {
             t.name: np.zeros((t.stages, *t.shape), numpy_dtype(t.dtype))
             for t in schedule.of_kind(SmemTile)
@@ -79,7 +83,6 @@ class Cta:
             b.name: [] for b in schedule.of_kind(Mbarrier)
         }
         self.named: list[NamedBarrierState] = []
-        self.in_flight: list[Flight] = []
         self.states: dict[tuple[int, bool, str], ArriveState] = {}  # warp, elected, register
         self._queues: dict[tuple[int, bool, GroupKind], GroupQueue] = {}
         self._warpgroups: dict[int, Warpgroup] = {}
@@ -93,7 +96,6 @@ class Cta:
             stages = self.schedule.mbarrier(name).stages
             states[:] = [MbarrierState() for _ in range(stages)]
         self.named[:] = [NamedBarrierState() for _ in range(NAMED_BARRIERS)]
-        self.in_flight.clear()
         self.states.clear()
         self._queues.clear()
         self._warpgroups.clear()
@@ -104,7 +106,7 @@ class Cta:
         if self.order.landing is Landing.ISSUE:
             flight.land()
         else:
-            self.in_flight.append(flight)
+            self.cluster.in_flight.append(flight)
 
     def queues(
         self, warp: int, kind: GroupKind, observers: tuple[bool, ...]
@@ -156,6 +158,22 @@ class Cta:
         held = view.reshape(32, fragment.registers)  # a copy
         held[lanes, ref.first : ref.first + ref.count] = values
         view[...] = held.reshape(view.shape)
+
+
+class Cluster:
+    """The CTAs that run together, by rank (one, without clusters), and what they share."""
+
+    def __init__(self, schedule: Schedule, tensors: dict[str, Array], order: Order) -> None:
+        self.in_flight: list[Flight] = []
+        self.ctas = [Cta(schedule, tensors, order, self) for _ in range(schedule.cluster_ctas)]
+        self._warps = schedule.warps * len(self.ctas)
+        self.barrier = ClusterBarrierState(self._warps)
+
+    def reset(self) -> None:
+        self.in_flight.clear()
+        self.barrier = ClusterBarrierState(self._warps)
+        for cta in self.ctas:
+            cta.reset()
 
 
 def accumulator_view(matrix: Array, warp: int) -> Array:

@@ -1,4 +1,4 @@
-"""Runs the CTAs of a schedule, one after the other, each warp's stream in turn."""
+"""Runs the clusters of a schedule, one after the other, each warp's stream in turn."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ import numpy as np
 from asyncsim.errors import ScheduleError
 from asyncsim.evaluate.arrays import Array, numpy_dtype
 from asyncsim.evaluate.binder import Binder
-from asyncsim.evaluate.cta import Blocked, Cta
+from asyncsim.evaluate.cta import Blocked, Cluster
 from asyncsim.evaluate.errors import EvaluateError
 from asyncsim.evaluate.order import Order
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.pending import refuse_pending
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
-from asyncsim.stream.program import Program, run_checked
+from asyncsim.stream.program import Program, WarpPlace, run_checked
 from asyncsim.sync import SyncFault
 
 MAX_WARP_OPS = 100_000_000
+
+Block = tuple[int, int, int]
 
 
 def evaluate(
@@ -31,7 +33,8 @@ def evaluate(
     ctas: Sequence[int] | None = None,
     order: Order | None = None,
 ) -> dict[str, Array]:
-    """The output tensors, by name, after the given CTAs (linear indices, x fastest; all if None).
+    """The output tensors, by name, after the given CTAs (linear indices, x fastest; all if None),
+    each with the CTAs of its cluster.
 
     ``inputs`` come from ``make_inputs``; an output named in it starts as given, else as zero.
     ``order`` chooses among the legal orders. Raises EvaluateError when the schedule hangs or does
@@ -40,17 +43,13 @@ def evaluate(
     refuse_pending(schedule, "evaluate")
     tensors = {t.name: _tensor(t, inputs) for t in schedule.of_kind(GlobalTensor)}
     order = order or Order()
-    cta = Cta(schedule, tensors, order)
+    cluster = Cluster(schedule, tensors, order)
     rng = random.Random(order.seed) if order.seed is not None else None
     program = Program(schedule)
-    binders = [Binder(cta, warp) for warp in range(schedule.warps)]
-    for index in range(schedule.ctas) if ctas is None else ctas:
-        if not 0 <= index < schedule.ctas:
-            raise ScheduleError(
-                f"CTA {index} of {schedule.ctas}", fix=f"give indices 0..{schedule.ctas - 1}"
-            )
-        cta.reset()
-        _CtaRun(program, cta, binders, _coordinates(schedule, index), rng).run()
+    binders = [Binder(cta, warp) for cta in cluster.ctas for warp in range(schedule.warps)]
+    for blocks in _clusters(schedule, range(schedule.ctas) if ctas is None else ctas):
+        cluster.reset()
+        _ClusterRun(program, cluster, binders, blocks, rng).run()
     return {t.name: tensors[t.name] for t in schedule.of_kind(GlobalTensor) if t.output}
 
 
@@ -70,26 +69,37 @@ def _tensor(tensor: GlobalTensor, inputs: dict[str, Array]) -> Array:
     return given.copy() if tensor.output else given
 
 
-def _coordinates(schedule: Schedule, index: int) -> tuple[int, int, int]:
+def _clusters(schedule: Schedule, ctas: Sequence[int]) -> Iterator[tuple[Block, ...]]:
+    """The CTAs of each cluster that has one of ``ctas``, by rank; each cluster once."""
     x, y, _ = schedule.grid
-    return index % x, index // x % y, index // (x * y)
+    seen: set[Block] = set()
+    for index in ctas:
+        if not 0 <= index < schedule.ctas:
+            raise ScheduleError(
+                f"CTA {index} of {schedule.ctas}", fix=f"give indices 0..{schedule.ctas - 1}"
+            )
+        blocks = schedule.cluster_of((index % x, index // x % y, index // (x * y)))
+        if len(blocks) == 1 or blocks[0] not in seen:
+            seen.add(blocks[0])
+            yield blocks
 
 
-class _CtaRun:
-    """One CTA: round robin over the warps until all have ended."""
+class _ClusterRun:
+    """One cluster: round robin over the warps of its CTAs until all have ended."""
 
     def __init__(
         self,
         program: Program,
-        cta: Cta,
+        cluster: Cluster,
         binders: list[Binder],
-        block: tuple[int, int, int],
+        blocks: tuple[Block, ...],
         rng: random.Random | None,
     ) -> None:
-        self._program, self._cta, self._block, self._rng = program, cta, block, rng
+        self._program, self._cluster, self._blocks, self._rng = program, cluster, blocks, rng
+        warps = program.schedule.warps
         self._streams: dict[int, Iterator[tuple[Blocked | None, tuple[int, ...]]]] = {
-            warp: run_checked(program.bound(binder, block, warp), MAX_WARP_OPS)
-            for warp, binder in enumerate(binders)
+            i: run_checked(program.bound(binder, blocks[i // warps], i % warps), MAX_WARP_OPS)
+            for i, binder in enumerate(binders)
         }
         self._blocked: dict[int, Blocked] = {}
 
@@ -120,15 +130,16 @@ class _CtaRun:
                     self._blocked[warp] = blocked
                     return True
         except EvaluateError as error:
-            raise EvaluateError(
-                f"CTA {self._block}, {self._who(warp)}: {error}", error.rule
-            ) from None
+            place = self._place(warp)
+            who = f"{place.role}/{place.warp_in_role}"
+            raise EvaluateError(f"CTA {place.block}, {who}: {error}", error.rule) from None
         if turn is None or ran < turn:
             del self._streams[warp]
+            self._cluster.barrier.exit(warp)
         return True
 
     def _land_one(self) -> bool:
-        flights = self._cta.in_flight
+        flights = self._cluster.in_flight
         while flights:
             flight = flights.pop(self._rng.randrange(len(flights)) if self._rng else 0)
             if flight.landed:
@@ -137,26 +148,28 @@ class _CtaRun:
                 flight.land()
             except SyncFault as fault:
                 raise EvaluateError(
-                    f"CTA {self._block}: landing of {type(flight.op).__name__} at "
+                    f"CTA {self._blocks[0]}: landing of {type(flight.op).__name__} at "
                     f"{flight.op.loc}: {fault.message}",
                     fault.rule,
                 ) from None
             return True
         return False
 
-    def _who(self, warp: int) -> str:
-        place = self._program.place(self._block, warp)
-        return f"{place.role}/{place.warp_in_role}"
+    def _place(self, warp: int) -> WarpPlace:
+        rank, own = divmod(warp, self._program.schedule.warps)
+        return self._program.place(self._blocks[rank], own)
 
     def _deadlock(self) -> str:
         """Every blocked role once, with the warps that wait for the same thing."""
-        waits: dict[tuple[str, str], list[int]] = {}
+        waits: dict[tuple[int, str, str], list[int]] = {}
         for warp, b in sorted(self._blocked.items()):
-            place = self._program.place(self._block, warp)
+            place = self._place(warp)
             reason = f"{type(b.op).__name__} at {b.op.loc}, {b.why()}"
-            waits.setdefault((place.role, reason), []).append(place.warp_in_role)
+            waits.setdefault((place.rank, place.role, reason), []).append(place.warp_in_role)
+        ranks = len(self._blocks) > 1
         lines = (
-            f"{role}/{','.join(map(str, warps))} waits in {reason}"
-            for (role, reason), warps in waits.items()
+            f"{f'CTA {rank} ' if ranks else ''}{role}/{','.join(map(str, warps))} waits in {reason}"
+            for (rank, role, reason), warps in waits.items()
         )
-        return f"deadlock in CTA {self._block}: {'; '.join(lines)}"
+        where = f"the cluster of CTA {self._blocks[0]}" if ranks else f"CTA {self._blocks[0]}"
+        return f"deadlock in {where}: {'; '.join(lines)}"

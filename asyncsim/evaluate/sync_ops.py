@@ -9,9 +9,10 @@ from asyncsim.errors import ScheduleError
 from asyncsim.evaluate.cta import Blocked, Cta
 from asyncsim.evaluate.operands import Operands
 from asyncsim.ir import op as ops
+from asyncsim.ir.expr import Expr
 from asyncsim.ir.op import MbarrierOp, MbarrierRef, SyncOp
 from asyncsim.rules import Rule
-from asyncsim.stream.operands import Values
+from asyncsim.stream.operands import Values, constant
 from asyncsim.sync import ArriveState, MbarrierState, SyncFault
 
 Step = Callable[[Values], Blocked | None]
@@ -75,7 +76,7 @@ def sync_step(op: SyncOp, warp: int, cta: Cta) -> Step:
 
 def stage_of(ref: MbarrierRef, use: Operands, cta: Cta) -> Callable[[Values], MbarrierState]:
     """The mbarrier that a reference names."""
-    states, stage = cta.mbarriers[ref.name], use.value(ref.stage)
+    owner, stage = owner_of(ref.rank, use, cta), use.value(ref.stage)
     stages = cta.schedule.mbarrier(ref.name).stages
 
     def state(values: Values) -> MbarrierState:
@@ -87,9 +88,29 @@ def stage_of(ref: MbarrierRef, use: Operands, cta: Cta) -> Callable[[Values], Mb
                 loc=use.op.loc,
                 rule=Rule.OUT_OF_BOUNDS,
             )
-        return states[index]
+        return owner(values).mbarriers[ref.name][index]
 
     return state
+
+
+def owner_of(rank: Expr | None, use: Operands, cta: Cta) -> Callable[[Values], Cta]:
+    """The CTA whose shared memory an operand names: that of ``rank``, or the own."""
+    if rank is None:
+        return constant(cta)
+    number, ctas = use.value(rank), cta.cluster.ctas
+
+    def owner(values: Values) -> Cta:
+        index = number(values)
+        if not 0 <= index < len(ctas):
+            raise ScheduleError(
+                f"CTA {index} of a cluster of {len(ctas)}",
+                fix=f"a rank is 0..{len(ctas) - 1}",
+                loc=use.op.loc,
+                rule=Rule.OUT_OF_BOUNDS,
+            )
+        return ctas[index]
+
+    return owner
 
 
 def _each(use: Operands, act: Callable[[], object]) -> None:

@@ -63,4 +63,4 @@ def _launch(group: Warpgroup, index: int, cta: Cta) -> None:
         group.land_through(index)
         return
     in_order = Flight(flight.op, lambda: group.land_through(index), launched=True)
-    cta.in_flight.append(in_order)
+    cta.cluster.in_flight.append(in_order)

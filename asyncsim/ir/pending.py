@@ -6,28 +6,41 @@ One list: the readers refuse these in one line, and the test of completeness rea
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NoReturn
+from typing import NoReturn, get_args
 
 from asyncsim.errors import ScheduleError, SourceLoc
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import FenceSpace, MbarrierRef, MemScope, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule
 
-PendingOp = ops.BarrierClusterArrive | ops.BarrierClusterWait | ops.StAsync | ops.Tcgen05Op
+PendingInEvaluate = ops.Tcgen05Op
+PendingInRender = ops.Tcgen05Op
+PendingInSimulate = ops.ClusterOp | ops.Tcgen05Op
+PendingOp = PendingInSimulate
+
+PENDING: dict[str, tuple[type, ...]] = {
+    "evaluate": get_args(PendingInEvaluate),
+    "render": get_args(PendingInRender),
+    "simulate": get_args(PendingInSimulate),
+}
+NO_CLUSTERS = ("simulate",)
 
 
-def pending(schedule: Schedule) -> Iterator[tuple[str, SourceLoc | None]]:
-    """Each feature of a schedule that is checked only, and where it is used."""
-    if schedule.cluster_ctas > 1:
+def pending(schedule: Schedule, reader: str) -> Iterator[tuple[str, SourceLoc | None]]:
+    """Each feature of a schedule that a reader lacks, and where it is used."""
+    clusters = reader not in NO_CLUSTERS
+    if schedule.cluster_ctas > 1 and not clusters:
         yield f"a cluster of {schedule.cluster_ctas} CTAs", None
     for op in schedule.ops():
-        if isinstance(op, PendingOp):
+        if isinstance(op, PENDING[reader]):
             yield type(op).__name__, op.loc
-        for feature in _fields(op):
-            yield f"{type(op).__name__} {feature}", op.loc
+        if not clusters:
+            for feature in _fields(op):
+                yield f"{type(op).__name__} {feature}", op.loc
 
 
 def _fields(op: OpBase) -> Iterator[str]:
+    """What an op has that speaks to other CTAs."""
     match op:
         case ops.TmaLoad(multicast=mask) if mask is not None:
             yield "with multicast"
@@ -53,7 +66,7 @@ def _fields(op: OpBase) -> Iterator[str]:
 
 def refuse_pending(schedule: Schedule, reader: str) -> None:
     """Raise ScheduleError if ``reader`` ("simulate", "evaluate", "render") lacks a feature."""
-    for feature, loc in pending(schedule):
+    for feature, loc in pending(schedule, reader):
         raise ScheduleError(
             f"{reader} does not know {feature} yet", fix="`asyncsim check` does", loc=loc
         )

@@ -4,6 +4,7 @@ Check and simulate both drive them. Faults (overflow, use before init) are SyncF
 rule they break; a machine never blocks, it says whether a wait passes.
 """
 
+from asyncsim.sync.cluster_barrier import ClusterBarrierState
 from asyncsim.sync.collective import WarpgroupCollective
 from asyncsim.sync.groups import GroupQueue
 from asyncsim.sync.mbarrier import ArriveState, MbarrierState, SyncFault
@@ -13,6 +14,7 @@ from asyncsim.sync.tmem import TmemAllocator
 
 __all__ = [
     "ArriveState",
+    "ClusterBarrierState",
     "GroupQueue",
     "MbarrierState",
     "NamedBarrierState",

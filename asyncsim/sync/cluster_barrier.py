@@ -1,0 +1,63 @@
+"""The barrier of a cluster (barrier.cluster): every warp arrives, then waits, once a round."""
+
+from __future__ import annotations
+
+from asyncsim.rules import Rule
+from asyncsim.sync.mbarrier import SyncFault
+
+
+class ClusterBarrierState:
+    """``generation`` counts completed rounds; a round completes when each of ``warps`` warps has
+    arrived or has exited. A warp is named by any hashable key (CTA and warp).
+
+    PTX ISA, barrier.cluster: a thread that arrives twice without a wait between, or waits without
+    an arrive, is undefined; a thread that has exited counts as arrived.
+    """
+
+    __slots__ = ("_arrived", "_exited", "_owed", "_warps", "generation")
+
+    def __init__(self, warps: int) -> None:
+        self.generation = 0
+        self._warps = warps
+        self._arrived: set[object] = set()
+        self._exited: set[object] = set()
+        self._owed: dict[object, int] = {}  # warp: the round that it has arrived for
+
+    @property
+    def missing(self) -> int:
+        """Warps that the open round waits for."""
+        return self._warps - len(self._arrived | self._exited)
+
+    def arrive(self, warp: object) -> bool:
+        """Count a warp in. True if that completes the round."""
+        if warp in self._owed:
+            raise SyncFault(
+                Rule.NAMED_BARRIER_OVERRUN,
+                "a warp arrives on the cluster barrier twice without a wait in between",
+            )
+        self._owed[warp] = self.generation
+        self._arrived.add(warp)
+        return self._complete()
+
+    def passes(self, warp: object) -> bool:
+        """Whether the round of the warp's last arrival is complete; then it may arrive again."""
+        if warp not in self._owed:
+            raise SyncFault(
+                Rule.ROLES_DISAGREE, "a warp waits for the cluster barrier without an arrive"
+            )
+        if self._owed[warp] == self.generation:
+            return False
+        del self._owed[warp]
+        return True
+
+    def exit(self, warp: object) -> bool:
+        """The warp has ended. True if that completes the round."""
+        self._exited.add(warp)
+        return self._complete()
+
+    def _complete(self) -> bool:
+        if not self._arrived or self.missing:
+            return False
+        self.generation += 1
+        self._arrived.clear()
+        return True
