@@ -35,7 +35,7 @@ class Context:
 
     ``way_out``: label behind the elected region that is open, "" outside one. ``loops``: loop
     variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
-    none, nothing can give up). ``shapes``: wgmma shape functions that the kernel needs.
+    none, nothing can give up). ``functions``: device functions that are written as they are needed, by name.
     ``accumulators``: of the open scope. ``common_registers``: declared before the roles.
     ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the end of its own.
     """
@@ -49,7 +49,7 @@ class Context:
     loops: list[str] = field(default_factory=list)
     common_waits: int = 0
     waits: int = 0
-    shapes: dict[str, str] = field(default_factory=dict)
+    functions: dict[str, str] = field(default_factory=dict)
     accumulators: list[str] = field(default_factory=list)
     common_registers: frozenset[str] = frozenset()
     roles_leave: bool = False
@@ -71,7 +71,11 @@ class Context:
     def barrier(self, ref: MbarrierRef) -> str:
         offset = self.schedule.mbarrier(ref.name).offset
         at = binary("+", binary("*", ref.stage, Const(8)), Const(offset))
-        return f"smem_base + {c_text(at)}"
+        return self.in_cta(f"smem_base + {c_text(at)}", ref.rank)
+
+    def in_cta(self, address: str, rank: Expr | None) -> str:
+        """The same shared-memory address in another CTA of the cluster (None: in its own)."""
+        return address if rank is None else f"cluster_address({address}, {c_text(rank)})"
 
     def logical_bytes(self, view: SmemView) -> Expr:
         """Byte offset of the view's first element in the CTA's shared memory, before swizzle."""
@@ -130,7 +134,8 @@ class Context:
         start = tuple(binary("+", s, Const(o)) for s, o in zip(view.start, offsets, strict=True))
         one = SmemView(view.tile, view.stage, start, (1,) * len(start))
         element = C_TYPES[self.schedule.tile(view.tile).dtype]
-        return f"({element}*)(smem + {self.physical_bytes(one)})"
+        own = f"({element}*)(smem + {self.physical_bytes(one)})"
+        return own if view.rank is None else f"cluster_pointer({own}, {c_text(view.rank)})"
 
     def shared_vector_elements(self, view: SmemView) -> int:
         """As for global memory; swizzles permute whole chunks of 16 bytes."""
@@ -174,6 +179,10 @@ def static_stride(schedule: Schedule, tensor: GlobalTensor, dim: int) -> int | N
         for t in schedule.of_kind(SmemTile)
     )
     return tensor.strides[dim] if spans else None
+
+
+def asm(instruction: str) -> str:
+    return f'asm volatile("{instruction};" ::: "memory");'
 
 
 def place_of(op: OpBase) -> str:

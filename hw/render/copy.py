@@ -18,9 +18,13 @@ def render_copy(c: Context, op: CopyOp) -> None:
             c.put_guarded(f"cp_async<{size}>({to}, {element}{more});")
         case ops.CpAsyncMbarrierArrive(mbarrier=ref, noinc=noinc):
             c.put(f"cp_async_arrive{'_noinc' if noinc else ''}({c.barrier(ref)});")
+        case ops.TmaLoad(multicast=mask) if mask is not None:
+            c.put_guarded(_multicast(c, op, c_text(mask)))
         case ops.TmaLoad(dst=dst, tensor_map=name, src=src, mbarrier=ref):
             at = f"smem_base + {c_text(c.logical_bytes(dst))}"
             c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {_coordinates(src)});")
+        case ops.TmaStore(reduce=reduce) if reduce is not None:
+            c.put_guarded(_reduce(c, op, reduce.value))
         case ops.TmaStore(dst=box, tensor_map=name, src=view):
             at = f"smem_base + {c_text(c.logical_bytes(view))}"
             c.put_guarded(f"tma_store(m_{name}, {at}, {_coordinates(box)});")
@@ -35,6 +39,45 @@ def render_copy(c: Context, op: CopyOp) -> None:
 def _coordinates(box: GlobalView) -> str:
     """TMA counts coordinates innermost first; the view is row-major."""
     return ", ".join(c_text(s) for s in reversed(box.start))
+
+
+def _multicast(c: Context, op: ops.TmaLoad, mask: str) -> str:
+    n = len(op.src.start)
+    opcode = (
+        f"cp.async.bulk.tensor.{n}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+        ".multicast::cluster"
+    )
+    name = f"tma_load_multicast_{n}d"
+    places = ", ".join(f"%{4 + d}" for d in range(n))
+    c.functions[name] = (
+        f"DEV void {name}(u32 dst, const TensorMap& m, u32 bar, unsigned short ctas, {_formals(n)})"
+        f' {{\n  asm volatile("{opcode} [%0], [%1, {{{places}}}], [%2], %3;"\n'
+        f'               :: "r"(dst), "l"(&m), "r"(bar), "h"(ctas), {_inputs(n)} : "memory");\n}}'
+    )
+    at, barrier = f"smem_base + {c_text(c.logical_bytes(op.dst))}", c.barrier(op.mbarrier)
+    return f"{name}({at}, m_{op.tensor_map}, {barrier}, {mask}, {_coordinates(op.src)});"
+
+
+def _reduce(c: Context, op: ops.TmaStore, reduce: str) -> str:
+    n = len(op.dst.start)
+    opcode = f"cp.reduce.async.bulk.tensor.{n}d.global.shared::cta.{reduce}.tile.bulk_group"
+    name = f"tma_reduce_{reduce}_{n}d"
+    places = ", ".join(f"%{2 + d}" for d in range(n))
+    c.functions[name] = (
+        f"DEV void {name}(const TensorMap& m, u32 src, {_formals(n)})"
+        f' {{\n  asm volatile("{opcode} [%0, {{{places}}}], [%1];"\n'
+        f'               :: "l"(&m), "r"(src), {_inputs(n)} : "memory");\n}}'
+    )
+    at = f"smem_base + {c_text(c.logical_bytes(op.src))}"
+    return f"{name}(m_{op.tensor_map}, {at}, {_coordinates(op.dst)});"
+
+
+def _formals(n: int) -> str:
+    return ", ".join(f"int x{d}" for d in range(n))
+
+
+def _inputs(n: int) -> str:
+    return ", ".join(f'"r"(x{d})' for d in range(n))
 
 
 def _commit(c: Context, kind: GroupKind) -> None:

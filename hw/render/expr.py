@@ -17,7 +17,7 @@ BUILTIN_TEXT = {
     Builtin.BLOCK_IDX_X: "block_x",
     Builtin.BLOCK_IDX_Y: "block_y",
     Builtin.BLOCK_IDX_Z: "block_z",
-    Builtin.CTA_RANK: "0",  # no clusters yet: a CTA is its own cluster
+    Builtin.CTA_RANK: "cta_rank",
     Builtin.WARP_IN_ROLE: "warp_in_role",
     Builtin.THREAD_IN_ROLE: "thread_in_role",
     Builtin.LANE: "lane",

@@ -13,6 +13,7 @@ from asyncsim.hw.render.context import (
     static_stride,
     stride_name,
 )
+from asyncsim.hw.render.mbarrier import is_ordered
 from asyncsim.hw.render.model import Parameter, ParameterKind, Rendered, Variant
 from asyncsim.hw.render.statements import (
     declare,
@@ -49,13 +50,15 @@ def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -
         if schedule.maxnreg
         else f"__launch_bounds__({schedule.threads}, {schedule.ctas_per_sm})"
     )
+    if schedule.cluster_ctas > 1:
+        bound = f"__cluster_dims__{schedule.cluster} {bound}"
     head = ",\n    ".join(_parameter_text(schedule, p) for p in parameters)
     kernel = [
         f'extern "C" __global__ void {bound} {name}(\n    {head}) {{',
         *c.lines,
         "}",
     ]
-    text = [_device_code(schedule, variant), *c.shapes.values(), "", *kernel, ""]
+    text = [_device_code(schedule, variant), *c.functions.values(), "", *kernel, ""]
     return Rendered(
         source="\n".join(text),
         kernel_name=name,
@@ -86,6 +89,12 @@ def _device_code(schedule: Schedule, variant: Variant) -> str:
         files.append("cp_async")
     if used & {ops.WgmmaMmaAsync, ops.WgmmaFence}:
         files.append("wgmma")
+    if schedule.cluster_ctas > 1 or any(
+        isinstance(o, ops.ClusterOp)
+        or (isinstance(o, ops.MbarrierArriveOp | ops.MbarrierWaitOp) and is_ordered(o))
+        for o in schedule.ops()
+    ):
+        files.append("cluster")
     if variant.delays or variant.stamps:
         files.append("record")
     return "\n".join((_DEVICE / f"{f}.cuh").read_text(encoding="utf-8") for f in files)
@@ -175,6 +184,7 @@ def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
         "const int warp_in_role = warp, thread_in_role = threadIdx.x;\n"
         "Guard guard{report, false};"
     )
+    prologue = len(c.lines)
     maps = [p for p in parameters if p.kind is ParameterKind.TENSOR_MAP]
     prefetch = " ".join(f"tma_prefetch_map(m_{p.name});" for p in maps)
     mark = f"clock_mark(clocks, {s.warps}, 0);"
@@ -190,3 +200,6 @@ def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
             leave(c)
     else:
         render_scope(c, s.body, leaves=True)
+    if any("cta_rank" in line for line in c.lines):
+        rank = "cluster_rank()" if s.cluster_ctas > 1 else "0"
+        c.lines.insert(prologue, f"  const int cta_rank = {rank};")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncsim.hw.render.cluster import render_cluster
 from asyncsim.hw.render.context import C_TYPES, Context, place_of
 from asyncsim.hw.render.copy import render_copy
 from asyncsim.hw.render.expr import c_text, condition
@@ -13,7 +14,7 @@ from asyncsim.hw.render.tensor import render_tensor
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import FragmentLayout
 from asyncsim.ir.op import FragmentRef, Op, OpBase
-from asyncsim.ir.pending import PendingOp, refused
+from asyncsim.ir.pending import PendingInRender, refused
 from asyncsim.ir.schedule import statements
 from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 
@@ -184,7 +185,7 @@ def _fragments(op: OpBase) -> list[FragmentRef]:
             return [ref]
         case ops.LdGlobal(dst=ref) | ops.LdShared(dst=ref):
             return [ref]
-        case ops.StGlobal(src=ref) | ops.StShared(src=ref):
+        case ops.StGlobal(src=ref) | ops.StShared(src=ref) | ops.StAsync(src=ref):
             return [ref]
         case ops.Compute(operands=operands):
             return [o for o in operands if isinstance(o, FragmentRef)]
@@ -229,7 +230,9 @@ def _render_op(c: Context, op: Op) -> None:
         render_sync(c, op)
     elif isinstance(op, ops.TensorOp):
         render_tensor(c, op)
-    elif isinstance(op, PendingOp):
+    elif isinstance(op, ops.ClusterOp):
+        render_cluster(c, op)
+    elif isinstance(op, PendingInRender):
         refused(op)
     else:
         render_memory(c, op)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from asyncsim.hw.render.context import Context
+from asyncsim.hw.render.context import Context, asm
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import FenceSpace, SyncOp
 
@@ -19,22 +19,18 @@ _PROXY_FENCE = {
 def render_sync(c: Context, op: SyncOp) -> None:
     match op:
         case ops.FenceMbarrierInit():
-            c.put(_asm("fence.mbarrier_init.release.cluster"))
+            c.put(asm("fence.mbarrier_init.release.cluster"))
         case ops.FenceProxyAsync(space=space):
-            c.put(_asm(_PROXY_FENCE[space]))
+            c.put(asm(_PROXY_FENCE[space]))
         case ops.BarSync(barrier=0, threads=0):
             c.put("__syncthreads();")
         case ops.BarSync(barrier=barrier, threads=threads):
-            c.put(_asm(f"bar.sync {barrier}, {threads}"))
+            c.put(asm(f"bar.sync {barrier}, {threads}"))
         case ops.BarArrive(barrier=barrier, threads=threads):
-            c.put(_asm(f"bar.arrive {barrier}, {threads}"))
+            c.put(asm(f"bar.arrive {barrier}, {threads}"))
         case ops.BarWarpSync():
             c.put("__syncwarp();")
         case ops.SetMaxNReg(direction=direction, count=count):
-            c.put(_asm(f"setmaxnreg.{direction.value}.sync.aligned.u32 {count}"))
+            c.put(asm(f"setmaxnreg.{direction.value}.sync.aligned.u32 {count}"))
         case _ as unreachable:
             assert_never(unreachable)
-
-
-def _asm(instruction: str) -> str:
-    return f'asm volatile("{instruction};" ::: "memory");'

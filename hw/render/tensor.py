@@ -60,7 +60,7 @@ def _shape_function(c: Context, op: ops.WgmmaMmaAsync) -> str:
     integer = a in (DType.I8, DType.U8)
     d, letter, c_type = ("s32", "r", "int") if integer else ("f32", "f", "float")
     name = f"wgmma_m64n{op.n}k{op.k}_{d}_{_PTX_TYPE[a]}_{_PTX_TYPE[b]}"
-    if name in c.shapes:
+    if name in c.functions:
         return name
     n = op.n // 2
     registers = ", ".join(f"%{i}" for i in range(n))
@@ -68,7 +68,7 @@ def _shape_function(c: Context, op: ops.WgmmaMmaAsync) -> str:
     flags = ", 0, 0" if a in _K_MAJOR_FLAGS else ""
     outputs = ", ".join(f'"+{letter}"(d[{i}])' for i in range(n))
     shape = f"m64n{op.n}k{op.k}.{d}.{_PTX_TYPE[a]}.{_PTX_TYPE[b]}"
-    c.shapes[name] = (
+    c.functions[name] = (
         f"DEV void {name}({c_type} (&d)[{n}], u64 a, u64 b, int accumulate) {{\n"
         f'  asm volatile("{{ .reg .pred p; setp.ne.b32 p, %{n + 2}, 0;\\n"\n'
         f'               "wgmma.mma_async.sync.aligned.{shape}\\n"\n'
