@@ -14,7 +14,7 @@ from asyncsim.evaluate.operands import Operands
 from asyncsim.evaluate.sync_ops import Step, mbarrier_step, sync_step
 from asyncsim.evaluate.tensor_ops import tensor_step
 from asyncsim.ir.op import ClusterOp, CopyOp, MbarrierOp, MemoryOp, Op, OpBase, SyncOp, TensorOp
-from asyncsim.ir.pending import PendingInEvaluate, refused
+from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.operands import Evaluator, Values
 from asyncsim.sync import SyncFault
@@ -54,7 +54,7 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
         return memory_step(op, use, warp, cta)
     if isinstance(op, ClusterOp):
         return cluster_step(op, use, warp, cta)
-    if isinstance(op, PendingInEvaluate):
+    if isinstance(op, PendingOp):
         refused(op)
     assert_never(op)
 

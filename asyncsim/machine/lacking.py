@@ -15,6 +15,7 @@ _FROM_SM_90 = {
     "setmaxnreg": "setmaxnreg",
     "barrier.cluster": "clusters",
     "barrier.cluster_release": "clusters",
+    "smem.remote_load_latency": "clusters",
     "fence.proxy_async_smem": "async proxy",
     "fence.proxy_async": "async proxy",
     "fence.mbarrier_init": "fence.mbarrier_init",

@@ -49,6 +49,7 @@ class Gpu:
 
     sms: Count
     gpc_sms: Counts  # SMs of each GPC; the sum is `sms`
+    cluster_sms: Counts  # SMs of each part of the chip that a cluster has to lie within
     sub_partitions: Count  # of one SM
     warps_per_sm: Count
     threads_per_sm: Count
@@ -98,6 +99,7 @@ class Tma:
     store_latency_cycles: Cycles  # issue to the return of wait_group, beside bytes / rate
     commit_cycles: Cycles
     wait_cycles: Cycles  # wait_group with nothing left to wait for
+    multicast_cycles: Cycles  # how much later a multicast lands
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +215,7 @@ class Smem:
 
     port_bytes_per_cycle: BytesPerCycle
     load_latency_cycles: Cycles
+    remote_load_latency_cycles: CyclesIfAny  # from another CTA of the cluster
     load_issue_cycles: Cycles  # one warp, back to back, 4 bytes for each lane
     store_issue_cycles: Cycles
     warp_bytes_per_cycle: BytesPerCycle  # what one warp reaches with 16 bytes for each lane

@@ -44,7 +44,11 @@ def memory(b: Bound, op: ops.MemoryOp) -> Maker:
             return _store_maker(b, op)
         case ops.LdShared(src=view):
             amount = b.lane_bytes(view)
-            step = b.step(local, _shared_cost(numbers, amount * b.lanes, load=True))
+            cost = _shared_cost(numbers, amount * b.lanes, load=True)
+            if view.rank is not None:
+                cost += numbers.ticks("smem.remote_load_latency")
+                cost -= numbers.ticks("smem.load_latency")
+            step = b.step(local, cost)
             return b.constant(_port(step, amount * b.times))
         case ops.StShared(dst=view):
             amount = b.lane_bytes(view)

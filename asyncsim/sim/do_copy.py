@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from math import prod
 from typing import TYPE_CHECKING, cast
 
@@ -14,6 +14,7 @@ from asyncsim.sim.steps import Bound, Maker, Step
 from asyncsim.sync import GroupQueue
 
 if TYPE_CHECKING:
+    from asyncsim.sim.machine_state import Cta
     from asyncsim.sim.role import Agent
     from asyncsim.stream.operands import Values
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
     """work = (engine occupancy of one copy,)"""
     numbers, index, box = b.model.numbers, b.barrier(op.mbarrier), b.box(op.src)
+    peers = _receivers(b, op)
     stage = b.ev.value(op.dst.stage)
     amount = b.bytes(op.src)
     elected = b.lanes == 1
@@ -41,10 +43,23 @@ def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
         step = b.step(tma_load, cost)
         step.barrier, step.box, step.value = index(values), box(values), stage(values)
         step.amount, step.count, step.work = amount, b.times, work
-        step.name = op.tensor_map
+        step.name, step.peers = op.tensor_map, peers(values)
         return step
 
     return build
+
+
+def _receivers(b: Bound, op: ops.TmaLoad) -> Callable[[Values], tuple[int, ...]]:
+    """The CTAs that a multicast reaches; none for a load that is no multicast."""
+    if op.multicast is None:
+        return lambda values: ()
+    mask, size = b.ev.value(op.multicast), b.model.schedule.cluster_ctas
+
+    def ranks(values: Values) -> tuple[int, ...]:
+        bits = mask(values)
+        return tuple([r for r in range(size) if bits >> r & 1])
+
+    return ranks
 
 
 def tma_load(a: Agent, s: Step) -> bool:
@@ -91,15 +106,28 @@ def _request(a: Agent, s: Step, indices: tuple[int, ...], start: int, cause: Cau
     )
     if a.rec is not None:
         a.rec.flight(a, s, indices, start, landing)
-    if model.strict:
-        model.clock.post(landing, cta.sm.key, _land, (a, s, landing, why))
+    if not s.peers:
+        _lands(a, cta, s, landing, why)
+        return
+    later = model.numbers.ticks("tma.multicast")
+    for rank in s.peers:
+        peer, at, because = cta.cluster.cta(rank), landing, why
+        if peer is not cta:
+            at, because = model.memory.deliver(peer.sm, s.amount, landing, model.tma_latency, why)
+        _lands(a, peer, s, at + later, after(because, at + later, LATENCY_L2))
+
+
+def _lands(a: Agent, to: Cta, s: Step, landing: int, why: Cause) -> None:
+    """The bytes count on the barrier of the CTA that they go to."""
+    if a.model.strict:
+        a.model.clock.post(landing, to.sm.key, _land, (a, to, s, landing, why))
     else:
-        cta.mbarriers[s.barrier].land_at(landing, s.amount, why)
+        to.mbarriers[s.barrier].land_at(landing, s.amount, why)
 
 
-def _land(args: tuple[Agent, Step, int, Cause]) -> None:
-    a, s, landing, why = args
-    a.cta.mbarriers[s.barrier].land_at(landing, s.amount, why)
+def _land(args: tuple[Agent, Cta, Step, int, Cause]) -> None:
+    a, to, s, landing, why = args
+    to.mbarriers[s.barrier].land_at(landing, s.amount, why)
     a.model.drain()
 
 
@@ -110,7 +138,8 @@ def tma_store_maker(b: Bound, op: ops.TmaStore) -> Maker:
     """work = (engine occupancy, latency beside it)"""
     numbers, amount = b.model.numbers, b.bytes(op.dst)
     step = b.step(tma_store, numbers.ticks("tma.store_issue") * b.lanes)
-    occupancy = amount / numbers.rate("tma.store") / TICKS_PER_CYCLE
+    rate = numbers.rate("tma.store" if op.reduce is None else "tma.reduce")
+    occupancy = amount / rate / TICKS_PER_CYCLE
     step.work = (ticks(occupancy), numbers.ticks("tma.store_latency"))
     step.amount, step.count, step.name = amount, b.times, op.tensor_map
     return b.constant(step)

@@ -16,24 +16,26 @@ if TYPE_CHECKING:
 
 def barrier_step(
     b: Bound,
-    index: Callable[[Values], int],
+    place: Callable[[Values], tuple[int, int]],
     run: Run,
-    key: str,
+    cost: int,
     *,
     count: int = 1,
     value: int = 0,
     light: bool = False,
     states: tuple[StateKey, ...] = (),
+    fence: tuple[int, ...] = (),
 ) -> Maker:
     """Steps that differ only in their barrier."""
 
     def build(values: Values) -> Step:
-        step = b.step(run, b.model.numbers.ticks(key))
-        step.barrier, step.count, step.value, step.light = index(values), count, value, light
-        step.states = states
+        step = b.step(run, cost)
+        step.rank, step.barrier = place(values)
+        step.count, step.value, step.light, step.states = count, value, light, states
+        step.work = fence
         return step
 
-    return b.table(index, build)
+    return b.table(place, build)
 
 
 def fence(a: Agent, s: Step) -> bool:
@@ -55,28 +57,42 @@ def inval(a: Agent, s: Step) -> bool:
 
 def arrive(a: Agent, s: Step) -> bool:
     """Takes effect for a sleeping waiter one hand-over after the arrive was issued."""
-    b = a.cta.mbarriers[s.barrier]
+    b = a.cta.barrier(s)
+    _fence(a, s)
     cause = a.cause()
-    stamp = a.t + a.model.handover
-    arrive_all(a, b, s, stamp, cause)
+    arrive_all(a, b, s, a.t + _handover(a, s), cause)
     a.t += s.cost
     a.sync += s.cost
     return True
 
 
 def arrive_drop(a: Agent, s: Step) -> bool:
-    stamp, cause = a.t + a.model.handover, a.cause()
-    arrive_all(a, a.cta.mbarriers[s.barrier], s, stamp, cause, drop=True)
+    b = a.cta.barrier(s)
+    _fence(a, s)
+    cause = a.cause()
+    arrive_all(a, b, s, a.t + _handover(a, s), cause, drop=True)
     return fence(a, s)
 
 
 def complete_tx(a: Agent, s: Step) -> bool:
     """Bytes that a thread says have landed."""
-    b = a.cta.mbarriers[s.barrier]
-    b.count_in(a.t + a.model.handover, a.cause())
+    b = a.cta.barrier(s)
+    b.count_in(a.t + _handover(a, s), a.cause())
     if b.complete_tx(s.amount * s.count):
         b.completed()
     return fence(a, s)
+
+
+def _fence(a: Agent, s: Step) -> None:
+    """What a release at cluster scope does before it arrives."""
+    if s.work:
+        a.t += s.work[0]
+        a.sync += s.work[0]
+
+
+def _handover(a: Agent, s: Step) -> int:
+    """From an arrive to its waiter."""
+    return a.model.handover if s.rank < 0 else a.model.remote_handover
 
 
 def arrive_all(
@@ -102,7 +118,7 @@ def _keep(a: Agent, b: TimedMbarrier, s: Step) -> None:
 
 
 def expect(a: Agent, s: Step) -> bool:
-    b = a.cta.mbarriers[s.barrier]
+    b = a.cta.barrier(s)
     for _ in range(s.count):
         b.expect_tx(s.amount)
     a.t += s.cost
@@ -111,8 +127,9 @@ def expect(a: Agent, s: Step) -> bool:
 
 
 def arrive_expect(a: Agent, s: Step) -> bool:
-    b = a.cta.mbarriers[s.barrier]
-    cause, stamp = a.cause(), a.t + a.model.handover
+    b = a.cta.barrier(s)
+    _fence(a, s)
+    cause, stamp = a.cause(), a.t + _handover(a, s)
     for _ in range(s.count):
         _keep(a, b, s)
         b.expect_tx(s.amount)

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import assert_never
 
 from asyncsim.ir import op as ops
-from asyncsim.ir.op import GroupKind, MbarrierOp, Scope
+from asyncsim.ir.op import GroupKind, MbarrierOp, MbarrierRef, MemScope, Scope
 from asyncsim.ir.pending import PendingOp, refused
-from asyncsim.sim import do_compute, do_copy, do_registers, do_sync, do_tensor
+from asyncsim.sim import do_cluster, do_compute, do_copy, do_registers, do_sync, do_tensor
 from asyncsim.sim.steps import Bound, Maker, Run, StateKey, Step
 
 GROUPS: dict[GroupKind, tuple[Run, Run, str]] = {
@@ -66,6 +66,8 @@ def make(b: Bound) -> Maker:
             return _sync(b, op)
         case ops.WgmmaFence() | ops.WgmmaMmaAsync():
             return _tensor(b, op)
+        case ops.BarrierClusterArrive() | ops.BarrierClusterWait() | ops.StAsync():
+            return do_cluster.cluster_maker(b, op)
         case ops.LdGlobal() | ops.StGlobal() | ops.LdShared() | ops.StShared() | ops.Compute():
             return do_compute.memory(b, op)
         case _ as unreachable:
@@ -73,22 +75,24 @@ def make(b: Bound) -> Maker:
 
 
 def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
-    numbers, index = b.model.numbers, b.barrier(op.mbarrier)
+    numbers, index, place = b.model.numbers, b.barrier(op.mbarrier), b.place(op.mbarrier)
     match op:
         case ops.MbarrierInit(count=count):
-            return do_sync.barrier_step(b, index, do_sync.init, "mbarrier.init", value=count)
+            cost = numbers.ticks("mbarrier.init")
+            return do_sync.barrier_step(b, place, do_sync.init, cost, value=count)
         case ops.MbarrierInval():
-            return do_sync.barrier_step(b, index, do_sync.inval, "mbarrier.init")
+            return do_sync.barrier_step(b, place, do_sync.inval, numbers.ticks("mbarrier.init"))
         case ops.MbarrierArrive(count=count, state=state, drop=drop):
             return do_sync.barrier_step(
                 b,
-                index,
+                place,
                 do_sync.arrive_drop if drop else do_sync.arrive,
-                "mbarrier.arrive",
+                _arrive_cost(b, op.mbarrier, "mbarrier.arrive"),
                 count=b.times,
                 value=count,
                 light=True,
                 states=_states(op.scope, state),
+                fence=_release_fence(b, op),
             )
         case (
             ops.MbarrierExpectTx(bytes=amount)
@@ -98,14 +102,17 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
             run = _TX[type(op)]
             kept = () if isinstance(op, ops.MbarrierTxOp) else _states(op.scope, op.state)
             size = b.ev.value(amount)
+            cost = _arrive_cost(b, op.mbarrier, "mbarrier.expect_tx")
+            fence = () if isinstance(op, ops.MbarrierExpectTx) else _release_fence(b, op)
 
             def build(values: tuple[int, ...]) -> Step:
-                step = b.step(run, numbers.ticks("mbarrier.expect_tx"))
-                step.barrier, step.count = index(values), b.times
-                step.amount, step.states = size(values), kept
+                step = b.step(run, cost)
+                step.rank, step.barrier = place(values)
+                step.count, step.amount = b.times, size(values)
+                step.states, step.work = kept, fence
                 return step
 
-            return b.table(lambda v: (index(v), size(v)), build)
+            return b.table(lambda v: (place(v), size(v)), build)
         case ops.MbarrierWait(parity=parity) | ops.MbarrierTestWait(parity=parity):
             bit = b.ev.value(parity)
             blocks = isinstance(op, ops.MbarrierWait)
@@ -130,6 +137,17 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
             return b.table(index, build_wait_state)
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _arrive_cost(b: Bound, ref: MbarrierRef, key: str) -> int:
+    return b.model.numbers.ticks(key if ref.rank is None else "mbarrier.remote_arrive")
+
+
+def _release_fence(b: Bound, op: ops.MbarrierArriveOp) -> tuple[int, ...]:
+    """What a release at cluster scope adds: a fence, which the warp sits through before."""
+    if op.relaxed or op.memory is MemScope.CTA:
+        return ()
+    return (b.model.numbers.ticks("fence.gpu"),)
 
 
 def _polls(b: Bound) -> bool:

@@ -11,8 +11,9 @@ from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.machine import TICKS_PER_CYCLE, Curve, Machine
-from asyncsim.sim import do_sync
+from asyncsim.sim import do_cluster, do_sync
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
+from asyncsim.sim.clusters import ClusterState
 from asyncsim.sim.do_compute import PIPES, partition_counts
 from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.engine import Clock
@@ -24,7 +25,7 @@ from asyncsim.sim.placement import Placement
 from asyncsim.sim.role import Agent
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.sharing import Share, Sharing, block_of
-from asyncsim.sim.steps import StepBinder
+from asyncsim.sim.steps import Step, StepBinder
 from asyncsim.sim.turns import left_alone, turn_costs
 from asyncsim.sim.warpgroup import Warpgroup
 from asyncsim.sim.warps import WarpClass, warp_classes
@@ -60,11 +61,14 @@ class Model:
         self.memory = Memory(n, placement, clock_mhz, keeps=self.sharing.warm)
         self.launcher = Launcher(n, placement, schedule.ctas)
         kinds = {type(op) for op in schedule.ops()}
-        self.handover = self.poll = 0
+        self.handover = self.remote_handover = self.poll = 0
+        self.clusters: dict[int, ClusterState] = {}  # that run, by number
         self.spread = 0
         if ops.MbarrierInit in kinds:
             self.handover = _wake(n, 1)
             self.poll = n.ticks("mbarrier.poll")
+            if schedule.cluster_ctas > 1:
+                self.remote_handover = n.ticks("mbarrier.remote_wake")
         self.tma_latency = self.cp_latency = self.ld_latency = NO_LATENCY
         self.descriptor = 0
         if ops.TmaLoad in kinds:
@@ -223,8 +227,12 @@ class SmState:
 
     def launch(self, number: int, slot: int, time: int, cause: Cause) -> None:
         """Start a CTA on one of the SM's slots."""
-        model = self.model
-        cta = model.open[number] = Cta(self, number, slot, time, cause)
+        model, size = self.model, self.model.schedule.cluster_ctas
+        cluster = model.clusters.get(number // size)
+        if cluster is None:
+            cluster = ClusterState(size, model.schedule.warps)
+            model.clusters[number // size] = cluster
+        cta = model.open[number] = Cta(self, number, slot, time, cause, cluster)
         model.ready.extend(cta.agents)
         model.drain()
 
@@ -232,8 +240,18 @@ class SmState:
 class Cta:
     """A CTA on an SM: its barriers and agents."""
 
-    def __init__(self, sm: SmState, number: int, slot: int, start: int, cause: Cause) -> None:
+    def __init__(
+        self,
+        sm: SmState,
+        number: int,
+        slot: int,
+        start: int,
+        cause: Cause,
+        cluster: ClusterState,
+    ) -> None:
         model = sm.model
+        self.cluster, self.rank = cluster, number % model.schedule.cluster_ctas
+        cluster.join(self.rank, self)
         self.sm, self.number, self.slot = sm, number, slot
         self.launched, self.start = start, start + model.prologue
         self.cause = after(cause, self.start, LAUNCH)
@@ -264,6 +282,11 @@ class Cta:
         self.live = len(self.agents)
         self.end, self.end_cause = self.start, self.cause
 
+    def barrier(self, step: Step) -> TimedMbarrier:
+        """The mbarrier of a step: its own, or that of another CTA of the cluster."""
+        cta = self if step.rank < 0 else self.cluster.cta(step.rank)
+        return cta.mbarriers[step.barrier]
+
     def share(self, op_id: int) -> Share:
         share = self._shares.get(op_id)
         if share is None:
@@ -293,6 +316,7 @@ class Cta:
         model.finished.append((self.number, a.index, self.start, a.t, a.stall_total))
         self.live -= 1
         a.done = True
+        do_cluster.exited(a)
         if a.t >= self.end:
             self.end, self.end_cause = a.t, a.cause()
         if self.live == 0:
@@ -309,14 +333,25 @@ class Cta:
             model.end, model.end_cause = end, self.end_cause
         if self.sm.rec is not None:
             self.sm.rec.cta(self, end)
-        if model.unplaced:
+        self.cluster.left -= 1
+        if self.cluster.left == 0:
+            del model.clusters[self.number // model.schedule.cluster_ctas]
+            if model.unplaced:
+                self._replace_cluster(end)
+
+    def _replace_cluster(self, end: int) -> None:
+        """The next cluster takes the slots of this one, which has left."""
+        model = self.sm.model
+        for cta in self.cluster.members():
             number = model.unplaced.popleft()
             begin = model.launcher.next(end + model.numbers.ticks("launch.replacement"))
-            model.clock.post(begin, self.sm.key, self._replace, (number, begin))
+            cause = after(self.end_cause, begin, LAUNCH)
+            model.clock.post(begin, cta.sm.key, cta.replace, (number, begin, cause))
 
-    def _replace(self, args: tuple[int, int]) -> None:
-        number, begin = args
-        self.sm.launch(number, self.slot, begin, after(self.end_cause, begin, LAUNCH))
+    def replace(self, args: tuple[int, int, Cause]) -> None:
+        """Start another CTA in this one's place."""
+        number, begin, cause = args
+        self.sm.launch(number, self.slot, begin, cause)
 
 
 def uses_warpgroup(schedule: Schedule, c: WarpClass) -> bool:

@@ -165,6 +165,16 @@ class Memory:
             self._remember(box, landing, why, charged * share.copies)
         return landing, why
 
+    def deliver(
+        self, sm: SmState, amount: int, landing: int, latency: Latency, cause: Cause
+    ) -> tuple[int, Cause]:
+        """When bytes of a multicast that land in its own SM at ``landing`` have landed in ``sm``:
+        through the fill port there, at the same time as through the own one."""
+        begin = landing - latency.l2 - sm.port.ticks(amount)
+        _, end, _, why = sm.port.serve(max(0, begin), amount, cause)
+        at = end + latency.l2
+        return (at, (at, LATENCY_L2, end, why)) if at > landing else (landing, cause)
+
     def _carried(self, cta: Cta, time: int, amount: int, share: Share) -> int:
         """Bytes of a load that the GPC port carries: SMs that are apart fetch lines again."""
         part, whole = share.gpc

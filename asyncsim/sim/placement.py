@@ -2,13 +2,16 @@
 
 k = 8 SMs stand for all active ones, spread over the classes of SMs (size of the GPC, number of
 CTAs), each class in proportion and with at least one; shared servers are scaled by k / active.
+A cluster takes as many SMs, one after the other in launch order, and is simulated whole.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Fragment
 from asyncsim.ir.schedule import Schedule
@@ -30,7 +33,8 @@ class Sm:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """The launch: which CTAs are simulated where. CTA ids are linear, x fastest."""
+    """The launch: which CTAs are simulated where. CTAs are numbered in launch order: clusters x
+    fastest, the CTAs of a cluster by rank."""
 
     occupancy: Occupancy
     ctas_per_sm: int
@@ -48,11 +52,15 @@ class Placement:
 def place(schedule: Schedule, machine: Machine, *, exact: bool, sample: int = SAMPLE) -> Placement:
     """Decide the launch of a schedule."""
     per_sm, limit = _ctas_per_sm(schedule, machine)
-    ctas, sms = schedule.ctas, machine.gpu.sms
+    ctas, size = schedule.ctas, schedule.cluster_ctas
+    sms = _places(schedule, machine)
     active = min(sms, ctas)
-    gpc_of = _gpcs(machine, active)
+    gpc_of = _gpcs(machine, active, size)
     sizes = Counter(gpc_of)
-    chosen = range(active) if exact or active <= sample else _sample(gpc_of, ctas, sample)
+    chosen: Iterable[int] = range(active)
+    if not exact and active > max(sample, size):
+        clusters = _sample(gpc_of[::size], ctas // size, max(1, sample // size))
+        chosen = [size * i + rank for i in clusters for rank in range(size)]
     occupancy = Occupancy(
         ctas_per_sm=per_sm,
         waves=ctas / (sms * per_sm),
@@ -62,6 +70,20 @@ def place(schedule: Schedule, machine: Machine, *, exact: bool, sample: int = SA
     simulated = tuple(Sm(p, gpc_of[p], sizes[gpc_of[p]]) for p in chosen)
     queue = sorted(i for p in chosen for i in range(p, ctas, active))
     return Placement(occupancy, per_sm, active, simulated, tuple(queue), gpc_of)
+
+
+def _places(schedule: Schedule, machine: Machine) -> int:
+    """The SMs that CTAs of the launch can run on."""
+    size = schedule.cluster_ctas
+    if size == 1:
+        return machine.gpu.sms
+    places = sum(n // size for n in machine.gpu.cluster_sms) * size
+    if not places:
+        raise ScheduleError(
+            f"{machine.name} has no room for a cluster of {size} CTAs",
+            fix=f"a cluster lies within {max(machine.gpu.cluster_sms)} SMs there",
+        )
+    return places
 
 
 def _ctas_per_sm(schedule: Schedule, machine: Machine) -> tuple[int, str]:
@@ -92,14 +114,15 @@ def _registers(schedule: Schedule, machine: Machine) -> int:
     return max(1, min(estimate, declared, gpu.registers_per_thread))
 
 
-def _gpcs(machine: Machine, active: int) -> tuple[int, ...]:
+def _gpcs(machine: Machine, active: int, size: int) -> tuple[int, ...]:
     """The GPC of each SM in launch order.
 
     A grid that fills the GPU is placed one GPC after another; a smaller one goes to the GPCs in
-    runs of ``gpc_run`` SMs, in turn.
+    runs of ``gpc_run`` SMs, in turn. A cluster stays in one GPC.
     """
-    left = list(machine.gpu.gpc_sms)
-    run = machine.launch.gpc_run if active < machine.gpu.sms else max(left)
+    left = [n // size * size for n in machine.gpu.gpc_sms]
+    full = active > machine.gpu.sms - max(left)
+    run = max(left) if full else -(-machine.launch.gpc_run // size) * size
     order: list[int] = []
     while len(order) < active:
         for gpc, room in enumerate(left):

@@ -151,9 +151,15 @@ class _Wave:
 
 
 def block_of(schedule: Schedule, cta: int) -> tuple[int, int, int]:
-    """Block coordinates of a linear CTA id."""
-    x, y, _ = schedule.grid
-    return cta % x, cta // x % y, cta // (x * y)
+    """Block coordinates of a CTA by its number in the launch: clusters x fastest, and the CTAs of a
+    cluster by rank. Without clusters that is its linear id."""
+    number, rank = divmod(cta, schedule.cluster_ctas)
+    (x, y, _), (cx, cy, cz) = schedule.clusters, schedule.cluster
+    return (
+        number % x * cx + rank % cx,
+        number // x % y * cy + rank // cx % cy,
+        number // (x * y) * cz + rank // (cx * cy),
+    )
 
 
 def _views(schedule: Schedule) -> dict[int, GlobalView]:
@@ -195,7 +201,12 @@ def _first_touches(
     It runs the statements once, with every loop at its first turn; bytes are those of all turns.
     """
     views = _views(schedule)
-    lines: list[str] = ["def first(bx, by, bz):", "    out = {}"]
+    x, y, z = schedule.cluster
+    lines: list[str] = [
+        "def first(bx, by, bz):",
+        f"    rank = bx % {x} + {x} * (by % {y} + {y} * (bz % {z}))",
+        "    out = {}",
+    ]
     bodies = [_outside(schedule.body)] + [
         r.body for s in statements(schedule.body) if isinstance(s, Specialize) for r in s.roles
     ]
@@ -271,5 +282,7 @@ def _leaf(node: Expr) -> str:
             return "by"
         case BuiltinRef(Builtin.BLOCK_IDX_Z):
             return "bz"
+        case BuiltinRef(Builtin.CTA_RANK):
+            return "rank"
         case _:
             return "0"

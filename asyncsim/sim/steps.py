@@ -40,7 +40,8 @@ class Step:
     cost: ticks of the op itself; turn: ticks of generated code before it; count: arrivals, copies
     or instructions of the agent; amount: bytes of all of them; value: parity, N, threads;
     states: state registers of the lanes that execute it, written by an arrive or tested by a wait;
-    name: of the tensor or map of a copy, of the token of a peek or wait;
+    name: of the tensor or map of a copy, of the token of a peek or wait; rank, peers: of another
+    CTA whose barrier it is, and of those that a multicast reaches;
     box: (tensor, start) of a global box; work: further ticks, by handler. light: register
     arithmetic before it may be finished after it. polls: a wait that only some lanes execute.
     shared: others of the SM want the same pipes.
@@ -56,7 +57,9 @@ class Step:
         "name",
         "op",
         "op_id",
+        "peers",
         "polls",
+        "rank",
         "run",
         "shared",
         "states",
@@ -70,6 +73,8 @@ class Step:
         self.name = ""
         self.barrier = self.value = self.amount = 0
         self.count = 1
+        self.rank = -1
+        self.peers: tuple[int, ...] = ()
         self.states: tuple[StateKey, ...] = ()
         self.polls = self.light = self.shared = False
         self.box: tuple[str, tuple[int, ...]] | None = None
@@ -131,6 +136,14 @@ class Bound:
             return base + s
 
         return index
+
+    def place(self, ref: MbarrierRef) -> Callable[[Values], tuple[int, int]]:
+        """The CTA that owns a barrier (its rank, -1: the own CTA), and its index there."""
+        index = self.barrier(ref)
+        if ref.rank is None:
+            return lambda values: (-1, index(values))
+        rank = self.ev.value(ref.rank)
+        return lambda values: (rank(values), index(values))
 
     def box(self, view: GlobalView) -> Callable[[Values], tuple[str, tuple[int, ...]]]:
         """The global box of the op (of its first lane), to tell first touches from later ones."""

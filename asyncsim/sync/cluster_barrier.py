@@ -24,6 +24,11 @@ class ClusterBarrierState:
         self._owed: dict[object, int] = {}  # warp: the round that it has arrived for
 
     @property
+    def open(self) -> bool:
+        """Whether a warp has arrived in a round that is not complete."""
+        return bool(self._arrived)
+
+    @property
     def missing(self) -> int:
         """Warps that the open round waits for."""
         return self._warps - len(self._arrived | self._exited)

@@ -89,9 +89,7 @@ def _remote_tx(c: Context, what: str, ref: MbarrierRef, amount: str) -> str:
     return f"{name}({c.barrier(ref)}, {amount});"
 
 
-def _wait(
-    c: Context, op: ops.MbarrierWaitOp, function: str, ref: MbarrierRef, phase: str
-) -> None:
+def _wait(c: Context, op: ops.MbarrierWaitOp, function: str, ref: MbarrierRef, phase: str) -> None:
     """An elected lane that gives up leaves its region; whole warps run on (they may have to
     meet others at hardware barriers and collectives)."""
     if is_ordered(op):

@@ -14,7 +14,7 @@ from asyncsim.hw.render.tensor import render_tensor
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import FragmentLayout
 from asyncsim.ir.op import FragmentRef, Op, OpBase
-from asyncsim.ir.pending import PendingInRender, refused
+from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.ir.schedule import statements
 from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 
@@ -232,7 +232,7 @@ def _render_op(c: Context, op: Op) -> None:
         render_tensor(c, op)
     elif isinstance(op, ops.ClusterOp):
         render_cluster(c, op)
-    elif isinstance(op, PendingInRender):
+    elif isinstance(op, PendingOp):
         refused(op)
     else:
         render_memory(c, op)
