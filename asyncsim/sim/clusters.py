@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class TimedClusterBarrier(ClusterBarrierState):
-    """barrier.cluster with the tick of a round's last arrival; ``done``: of the last whole round."""
+    """barrier.cluster with the tick of the open round's last arrival; ``done``: of the last
+    whole round's."""
 
     __slots__ = ("cause", "done", "done_cause", "stamp", "waiters")
 

@@ -55,7 +55,7 @@ def arrive(a: Agent, s: Step) -> bool:
 def wait(a: Agent, s: Step) -> bool:
     """Parks until every warp of the cluster has arrived; then the barrier takes its time."""
     barrier = a.cta.cluster.barrier
-    if not all([barrier.passes(w) for w in _warps(a)]):
+    if not barrier.passes(*_warps(a)):
         barrier.waiters.append(a)
         return False
     _leave(a, barrier)
@@ -66,7 +66,7 @@ def release(barrier: TimedClusterBarrier) -> None:
     """A round is complete: its waiters go on."""
     waiters, barrier.waiters = barrier.waiters, []
     for a in waiters:
-        if all([barrier.passes(w) for w in _warps(a)]):
+        if barrier.passes(*_warps(a)):
             _leave(a, barrier)
             a.resume()
         else:

@@ -170,8 +170,8 @@ def _copy(b: Bound, op: ops.CopyOp) -> Maker:
             return do_copy.cp_async_maker(b, op)
         case ops.CpAsyncMbarrierArrive(mbarrier=ref, noinc=noinc):
             track = do_copy.track_copies if noinc else do_copy.raise_and_track
-            index, cost = b.barrier(ref), "cp_async.commit"
-            return do_sync.barrier_step(b, index, track, cost, count=b.times, value=1)
+            place, cost = b.place(ref), numbers.ticks("cp_async.commit")
+            return do_sync.barrier_step(b, place, track, cost, count=b.times, value=1)
         case ops.TmaLoad():
             return do_copy.tma_load_maker(b, op)
         case ops.TmaStore():

@@ -44,15 +44,16 @@ class ClusterBarrierState:
         self._arrived.add(warp)
         return self._complete()
 
-    def passes(self, warp: object) -> bool:
-        """Whether the round of the warp's last arrival is complete; then it may arrive again."""
-        if warp not in self._owed:
+    def passes(self, *warps: object) -> bool:
+        """Whether the rounds of the warps' last arrivals are complete; then they may arrive again."""
+        if any(w not in self._owed for w in warps):
             raise SyncFault(
                 Rule.ROLES_DISAGREE, "a warp waits for the cluster barrier without an arrive"
             )
-        if self._owed[warp] == self.generation:
+        if any(self._owed[w] == self.generation for w in warps):
             return False
-        del self._owed[warp]
+        for w in warps:
+            del self._owed[w]
         return True
 
     def exit(self, warp: object) -> bool:
