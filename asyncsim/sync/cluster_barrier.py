@@ -45,7 +45,7 @@ class ClusterBarrierState:
         return self._complete()
 
     def passes(self, *warps: object) -> bool:
-        """Whether the rounds of the warps' last arrivals are complete; then they may arrive again."""
+        """Whether the rounds of the warps' last arrivals are complete: they may arrive again."""
         if any(w not in self._owed for w in warps):
             raise SyncFault(
                 Rule.ROLES_DISAGREE, "a warp waits for the cluster barrier without an arrive"

@@ -35,9 +35,10 @@ class Context:
 
     ``way_out``: label behind the elected region that is open, "" outside one. ``loops``: loop
     variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
-    none, nothing can give up). ``functions``: device functions that the
-    kernel needs beside the fixed ones, by name. ``accumulators``: of the open scope. ``common_registers``: declared before the roles.
-    ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the end of its own.
+    none, nothing can give up). ``functions``: device functions that the kernel needs beside the
+    fixed ones, by name. ``accumulators``: of the open scope. ``common_registers``: declared before
+    the roles. ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the end of its
+    own.
     """
 
     schedule: Schedule
