@@ -113,7 +113,8 @@ def _request(a: Agent, s: Step, indices: tuple[int, ...], start: int, cause: Cau
     for rank in s.peers:
         peer, at, because = cta.cluster.cta(rank), landing, why
         if peer is not cta:
-            at, because = model.memory.deliver(peer.sm, s.amount, landing, model.tma_latency, why)
+            latency = model.tma_latency.l2
+            at, because = model.memory.deliver(peer.sm, start, s.amount, landing, latency, why)
         _lands(a, peer, s, at + later, after(because, at + later, LATENCY_L2))
 
 

@@ -166,13 +166,12 @@ class Memory:
         return landing, why
 
     def deliver(
-        self, sm: SmState, amount: int, landing: int, latency: Latency, cause: Cause
+        self, sm: SmState, time: int, amount: int, landing: int, latency: int, cause: Cause
     ) -> tuple[int, Cause]:
-        """When bytes of a multicast that land in its own SM at ``landing`` have landed in ``sm``:
-        through the fill port there, at the same time as through the own one."""
-        begin = landing - latency.l2 - sm.port.ticks(amount)
-        _, end, _, why = sm.port.serve(max(0, begin), amount, cause)
-        at = end + latency.l2
+        """When bytes of a multicast of ``time``, which land in the issuer's SM at ``landing`` because
+        of ``cause``, have landed in ``sm``: they go through the fill port there as well."""
+        _, end, _, why = sm.port.serve(time, amount, cause)
+        at = end + latency
         return (at, (at, LATENCY_L2, end, why)) if at > landing else (landing, cause)
 
     def _carried(self, cta: Cta, time: int, amount: int, share: Share) -> int:

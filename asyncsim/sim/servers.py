@@ -52,10 +52,6 @@ class Fifo:
         self.last = (idle, self.label, since, before)
         return start, end, started, (end, self.label, since, before)
 
-    def ticks(self, amount: int) -> int:
-        """How long ``amount`` bytes take alone."""
-        return -(-amount * self._whole_den // self._whole_num)
-
     @property
     def free(self) -> int:
         """The tick from which the server is idle."""

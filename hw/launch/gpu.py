@@ -89,6 +89,7 @@ class Gpu:
         stamps = self._zeros(max(1, spec.stamp_ctas * warps * spec.stamp_capacity) * STAMP_BYTES)
         delays = self._upload(Path(spec.delays).read_bytes()) if spec.delays else None
         checked = {name: t for name, t in spec.tensors.items() if t.expected}
+        started = checked | {name: t for name, t in spec.tensors.items() if not t.fill}
         images = {name: self._upload(Path(t.expected).read_bytes()) for name, t in checked.items()}
         maps = {name: self._map(m, tensors[m.tensor]) for name, m in spec.maps.items()}
         pointers = {"report": report, "clocks": clocks, "delays": delays, "stamps": stamps}
@@ -101,8 +102,8 @@ class Gpu:
         for turn in range(spec.warmups + spec.launches):
             if spec.l2 == "cold":
                 self._evict()
-            for name in checked:
-                tensors[name].fill(0xFF, stream=self.stream)
+            for name, t in started.items():
+                tensors[name].fill(t.fill, stream=self.stream)
             self.launched = True
             self._launch(spec, kernel, tables(turn))
             for name, t in checked.items():
@@ -193,7 +194,7 @@ class Gpu:
         if t.data:
             return self._copy_in(np.fromfile(t.data, np.uint8))
         buffer = self._allocate(t.elements * t.element_bytes)
-        buffer.fill(0xFF, stream=self.stream)
+        buffer.fill(t.fill, stream=self.stream)
         return buffer
 
     def _download(self, buffer: Any, dtype: Any) -> Any:

@@ -12,6 +12,7 @@ from asyncsim.hw.compile import Compiled
 from asyncsim.hw.launch.protocol import MapSpec, RunSpec, TensorSpec
 from asyncsim.hw.render import Parameter, ParameterKind
 from asyncsim.ir.decl import GlobalTensor, OobFill, TensorMap
+from asyncsim.ir.op import TmaStore
 from asyncsim.ir.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -56,8 +57,11 @@ def make_spec(
     ``expected``: what the outputs must hold after each launch.
     """
     images = expected or {}
+    sums = {o.dst.tensor for o in schedule.ops() if isinstance(o, TmaStore) and o.reduce}
     tensors = {
-        t.name: _tensor(t, inputs.get(t.name), folder, read_outputs, images.get(t.name))
+        t.name: _tensor(
+            t, inputs.get(t.name), folder, read_outputs, images.get(t.name), t.name in sums
+        )
         for t in schedule.of_kind(GlobalTensor)
     }
     maps = {m.name: _map(schedule, m) for m in schedule.of_kind(TensorMap)}
@@ -91,7 +95,12 @@ def make_spec(
 
 
 def _tensor(
-    t: GlobalTensor, data: Array | None, folder: Path, read: bool, image: Image | None
+    t: GlobalTensor,
+    data: Array | None,
+    folder: Path,
+    read: bool,
+    image: Image | None,
+    reduced: bool,
 ) -> TensorSpec:
     elements = 1 + sum((n - 1) * s for n, s in zip(t.shape, t.strides, strict=True))
     path = ""
@@ -106,6 +115,7 @@ def _tensor(
         elements=elements,
         element_bytes=t.dtype.bytes,
         data=path,
+        fill=0 if reduced and data is None else 0xFF,
         output=str(folder / f"{t.name}.out.bin") if t.output and read else "",
         expected=wanted,
     )

@@ -14,7 +14,8 @@ from typing import Any
 class TensorSpec:
     """A tensor in GPU memory. ``element_bytes`` times ``elements`` are allocated.
 
-    ``data``: file of raw bytes to fill it with; without one it is poisoned with 0xFF. ``output``:
+    ``data``: file of raw bytes to fill it with; without one it starts as bytes of ``fill``: 0xFF is
+    poison, and a tensor that is reduced into starts as 0 before each launch. ``output``:
     file to write its bytes to after the last launch, "" to leave it. ``expected``: file of the
     bytes that it must hold after each launch, then as many bytes of a mask: 0xFF is compared, 0 is
     not; "" compares nothing.
@@ -23,6 +24,7 @@ class TensorSpec:
     elements: int
     element_bytes: int
     data: str = ""
+    fill: int = 0xFF
     output: str = ""
     expected: str = ""
 
