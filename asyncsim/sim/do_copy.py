@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
     """work = (engine occupancy of one copy,)"""
-    numbers, index, box = b.model.numbers, b.barrier(op.mbarrier), b.box(op.src)
+    numbers, place, box = b.model.numbers, b.place(op.mbarrier), b.box(op.src)
     peers = _receivers(b, op)
     stage = b.ev.value(op.dst.stage)
     amount = b.bytes(op.src)
@@ -41,7 +41,8 @@ def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
 
     def build(values: Values) -> Step:
         step = b.step(tma_load, cost)
-        step.barrier, step.box, step.value = index(values), box(values), stage(values)
+        step.rank, step.barrier = place(values)
+        step.box, step.value = box(values), stage(values)
         step.amount, step.count, step.work = amount, b.times, work
         step.name, step.peers = op.tensor_map, peers(values)
         return step
@@ -107,7 +108,8 @@ def _request(a: Agent, s: Step, indices: tuple[int, ...], start: int, cause: Cau
     if a.rec is not None:
         a.rec.flight(a, s, indices, start, landing)
     if not s.peers:
-        _lands(a, cta, s, landing, why)
+        to = cta if s.rank < 0 else cta.cluster.cta(s.rank)
+        _lands(a, to, s, landing, why)
         return
     later = model.numbers.ticks("tma.multicast")
     for rank in s.peers:

@@ -168,8 +168,8 @@ class Memory:
     def deliver(
         self, sm: SmState, time: int, amount: int, landing: int, latency: int, cause: Cause
     ) -> tuple[int, Cause]:
-        """When bytes of a multicast of ``time``, which land in the issuer's SM at ``landing`` because
-        of ``cause``, have landed in ``sm``: they go through the fill port there as well."""
+        """When the bytes of a multicast have landed in ``sm`` too, through its fill port; in the SM
+        of the issuer they land at ``landing``, because of ``cause``."""
         _, end, _, why = sm.port.serve(time, amount, cause)
         at = end + latency
         return (at, (at, LATENCY_L2, end, why)) if at > landing else (landing, cause)

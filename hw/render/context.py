@@ -37,8 +37,8 @@ class Context:
     variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
     none, nothing can give up). ``functions``: device functions that the kernel needs beside the
     fixed ones, by name. ``accumulators``: of the open scope. ``common_registers``: declared before
-    the roles. ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the end of its
-    own.
+    the roles. ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the end of
+    its own.
     """
 
     schedule: Schedule

@@ -113,15 +113,15 @@ def test_multicast_load(ranks: int) -> None:
     assert_finds(multicast(ranks=ranks, fence="after"), Rule.MISSING_INIT_FENCE)
 
 
-def store_all(*, reduce: str = "", plain_too: bool = False) -> Schedule:
+def store_all(*, reduce: str = "", plain_too: bool = False, dtype: str = "u32") -> Schedule:
     """Every CTA stores, or reduces, its tile to the same place."""
     k = ScheduleBuilder("store_all")
     k.grid(4)
     k.block(1)
-    out = k.global_tensor("out", (8, 32), "f32", output=True)
+    out = k.global_tensor("out", (8, 32), dtype, output=True)
     out_map = k.tensor_map("out_map", out, box=(8, 32))
-    tile = k.smem_tile("tile", (8, 32), "f32")[0]
-    x = written(k, "x", registers=8)
+    tile = k.smem_tile("tile", (8, 32), dtype)[0]
+    x = written(k, "x", registers=8, dtype=dtype)
     k.mem.st_shared(tile.box((0, k.lane), (8, 1)), x.all)
     k.fence.proxy_async("shared")
     k.bar.warp_sync()

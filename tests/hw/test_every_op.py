@@ -19,11 +19,13 @@ from asyncsim.ir.pending import PendingOp
 from asyncsim.predict.result import Verdict
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
+CLUSTERS = Path(__file__).parent / "cluster_scenarios.py"
 ZOO = find_scenario(str(Path(__file__).parent / "zoo_scenario.py"))
 
 
 def test_every_op_is_rendered() -> None:
-    schedules = [ZOO.build({}), ws_gemm.build({})]
+    clusters = [find_scenario(f"{CLUSTERS}:{name}").build({}) for name in ("neighbours", "mailbox")]
+    schedules = [ZOO.build({}), ws_gemm.build({}), *clusters]
     used = {type(op) for s in schedules for op in s.ops()}
     assert {c.__name__ for c in (*used, *get_args(PendingOp))} == {c.__name__ for c in get_args(Op)}
     for s in schedules:

@@ -1,13 +1,10 @@
-"""Clusters: sizes, operands of other CTAs, masks; and what only check knows of them."""
+"""Clusters: sizes, operands of other CTAs, masks, types of reductions."""
 
 from __future__ import annotations
 
 import pytest
 
-from asyncsim import Rule, ScheduleBuilder, ScheduleError, predict
-from asyncsim.evaluate import evaluate, make_inputs
-from asyncsim.hw.render import render
-from tests.ir.every_op import every_cluster_op
+from asyncsim import Rule, ScheduleBuilder
 from tests.ir.wellformed import expect
 
 
@@ -160,53 +157,22 @@ def test_bad_scopes_and_reductions():
     expect(reduce, "TMA reduction 'mul'", "use one of add, min, max, and, or, xor")
 
 
-def test_other_readers_refuse_in_one_line():
-    schedule = every_cluster_op()
-    said = "does not know a cluster of 4 CTAs yet; `asyncsim check` does"
-    with pytest.raises(ScheduleError) as error:
-        render(schedule)
-    assert str(error.value) == f"render {said}"
-    with pytest.raises(ScheduleError) as error:
-        evaluate(schedule, make_inputs(schedule))
-    assert str(error.value) == f"evaluate {said}"
-
-
-def cluster_of_one(act) -> ScheduleBuilder:
-    k = ScheduleBuilder("one")
-    act(k)
-    return k.finish()
-
-
-def reduced(k):
-    f_map = k.tensor_map("f_map", k.global_tensor("f", (8, 32), "i32", output=True), box=(8, 32))
-    tile = k.smem_tile("tile", (8, 32), "i32")[0]
-    x = k.fragment("x", registers=8, dtype="i32")
-    k.mem.st_shared(tile.box((0, k.lane), (8, 1)), x.all)
-    k.fence.proxy_async("shared")
-    k.bar.warp_sync()
-    with k.elect():
-        k.tma.reduce(f_map, (0, 0), tile, op="xor")
-        k.bulk.commit_group()
-        k.bulk.wait_group(0)
-
-
 @pytest.mark.parametrize(
-    ("act", "feature"),
+    ("op", "dtype", "known"),
     [
-        (lambda k: k.cluster_barrier.sync(), "BarrierClusterArrive"),
-        (lambda k: k.fence.proxy_async("shared::cluster"), "FenceProxyAsync over shared::cluster"),
-        (lambda k: k.mbarrier.arrive(barrier(k), relaxed=True), "MbarrierArrive relaxed cta"),
-        (
-            lambda k: k.mbarrier.arrive(barrier(k), scope="cluster"),
-            "MbarrierArrive at scope cluster",
-        ),
-        (reduced, "TmaStore with reduction (xor)"),
+        ("xor", "f32", "i32, u32"),
+        ("max", "f32", "i32, u32, f16, bf16"),
+        ("add", "i8", "i32, u32, f16, bf16, f32"),
     ],
 )
-def test_each_feature_is_named(act, feature):
-    schedule = cluster_of_one(act)
-    with pytest.raises(ScheduleError) as error:
-        render(schedule)
-    assert error.value.message == f"render does not know {feature} yet"
-    with pytest.raises(ScheduleError, match="^(simulate|evaluate) does not know"):
-        predict(schedule, "h200")
+def test_reductions_that_do_not_exist(op: str, dtype: str, known: str) -> None:
+    def build(k: ScheduleBuilder) -> None:
+        out = k.global_tensor("out", (8, 32), dtype, output=True)
+        out_map = k.tensor_map("out_map", out, box=(8, 32))
+        tile = k.smem_tile("tile", (8, 32), dtype)
+        with k.elect_thread():
+            k.tma.reduce(out_map, (0, 0), tile[0], op=op)
+            k.bulk.commit_group()
+            k.bulk.wait_group(0)
+
+    expect(build, f"TMA reduction {op!r} of {dtype}", f"it works on {known}", Rule.TENSOR_MAP)

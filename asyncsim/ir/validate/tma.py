@@ -8,7 +8,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor, OobFill, Swizzle, TensorMap
 from asyncsim.ir.dtype import DType
-from asyncsim.ir.op import SmemView
+from asyncsim.ir.op import ReduceOp, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate.views import is_contiguous
 from asyncsim.rules import Rule
@@ -108,4 +108,30 @@ def _copies(s: Schedule) -> Iterator[tuple[ops.TmaLoad | ops.TmaStore, SmemView]
             yield op, op.src
 
 
-CHECKS = (_tensor_maps, _operands, _shared_boxes)
+_REDUCED = {
+    ReduceOp.ADD: frozenset({DType.I32, DType.U32, DType.F16, DType.BF16, DType.F32}),
+    ReduceOp.MIN: frozenset({DType.I32, DType.U32, DType.F16, DType.BF16}),
+    ReduceOp.MAX: frozenset({DType.I32, DType.U32, DType.F16, DType.BF16}),
+    ReduceOp.AND: frozenset({DType.I32, DType.U32}),
+    ReduceOp.OR: frozenset({DType.I32, DType.U32}),
+    ReduceOp.XOR: frozenset({DType.I32, DType.U32}),
+}
+"""What each reduction works on (PTX ISA, cp.reduce.async.bulk)."""
+
+
+def _reductions(s: Schedule) -> Iterator[ScheduleError]:
+    for op in s.ops():
+        if not isinstance(op, ops.TmaStore) or op.reduce is None:
+            continue
+        dtype, known = s.tensor(op.dst.tensor).dtype, _REDUCED[op.reduce]
+        if dtype not in known:
+            names = ", ".join(d.value for d in DType if d in known)
+            yield ScheduleError(
+                f"TMA reduction {op.reduce.value!r} of {dtype.value}",
+                fix=f"it works on {names}",
+                loc=op.loc,
+                rule=Rule.TENSOR_MAP,
+            )
+
+
+CHECKS = (_tensor_maps, _operands, _shared_boxes, _reductions)
