@@ -103,7 +103,7 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
             kept = () if isinstance(op, ops.MbarrierTxOp) else _states(op.scope, op.state)
             size = b.ev.value(amount)
             cost = _arrive_cost(b, op.mbarrier, "mbarrier.expect_tx")
-            fence = () if isinstance(op, ops.MbarrierExpectTx) else _release_fence(b, op)
+            fence = () if isinstance(op, ops.MbarrierTxOp) else _release_fence(b, op)
 
             def build(values: tuple[int, ...]) -> Step:
                 step = b.step(run, cost)

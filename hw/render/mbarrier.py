@@ -30,7 +30,8 @@ def render_mbarrier(c: Context, op: MbarrierOp) -> None:
         case ops.MbarrierCompleteTx(mbarrier=ref, bytes=amount):
             c.put(f"mbar_complete_tx({c.barrier(ref)}, {c_text(amount)});")
         case ops.MbarrierTestWait(mbarrier=ref, parity=parity, token=token):
-            c.put(f"p_{token} = mbar_test_wait({c.barrier(ref)}, {c_text(parity)});")
+            function = _ordered_test(c, op) if is_ordered(op) else "mbar_test_wait"
+            c.put(f"p_{token} = {function}({c.barrier(ref)}, {c_text(parity)});")
         case ops.MbarrierExpectTx(mbarrier=ref, bytes=amount) if ref.rank is not None:
             c.put(_remote_tx(c, "expect_tx", ref, c_text(amount)))
         case ops.MbarrierExpectTx(mbarrier=ref, bytes=amount):
@@ -55,7 +56,7 @@ def _returning(state: str | None, function: str, operands: str) -> str:
     return f"s_{state} = {function}_state({operands});"
 
 
-def is_ordered(op: ops.MbarrierArriveOp | ops.MbarrierWaitOp) -> bool:
+def is_ordered(op: ops.MbarrierArriveOp | ops.MbarrierWaitOp | ops.MbarrierTestWait) -> bool:
     """Whether the barrier is of another CTA, or the order other than release.cta, acquire.cta."""
     return op.mbarrier.rank is not None or op.relaxed or op.memory is not MemScope.CTA
 
@@ -78,6 +79,18 @@ def _ordered(c: Context, op: ops.MbarrierArriveOp, what: str, operand: str) -> s
     c.functions[name] = f"DEV {head}(u32 bar, u32 n) {{\n  {body}\n}}"
     call = f"{name}({c.barrier(op.mbarrier)}, {operand});"
     return call if op.state is None else f"s_{op.state} = {call}"
+
+
+def _ordered_test(c: Context, op: ops.MbarrierTestWait) -> str:
+    order = f"{'relaxed' if op.relaxed else 'acquire'}.{op.memory.value}"
+    name = f"mbar_test_wait_{order.replace('.', '_')}"
+    c.functions[name] = (
+        f"DEV u32 {name}(u32 bar, u32 parity) {{\n"
+        f'  u32 done;\n  asm volatile("{{ .reg .pred p; mbarrier.test_wait.parity.{order}'
+        '.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }"\n'
+        '               : "=r"(done) : "r"(bar), "r"(parity) : "memory");\n  return done;\n}'
+    )
+    return name
 
 
 def _remote_tx(c: Context, what: str, ref: MbarrierRef, amount: str) -> str:
