@@ -55,7 +55,7 @@ def place(schedule: Schedule, machine: Machine, *, exact: bool, sample: int = SA
     ctas, size = schedule.ctas, schedule.cluster_ctas
     sms = _places(schedule, machine)
     active = min(sms, ctas)
-    gpc_of = _gpcs(machine, active, size)
+    gpc_of = _gpcs(machine, active, size, full=active == sms)
     sizes = Counter(gpc_of)
     chosen: Iterable[int] = range(active)
     if not exact and active > max(sample, size):
@@ -114,14 +114,13 @@ def _registers(schedule: Schedule, machine: Machine) -> int:
     return max(1, min(estimate, declared, gpu.registers_per_thread))
 
 
-def _gpcs(machine: Machine, active: int, size: int) -> tuple[int, ...]:
+def _gpcs(machine: Machine, active: int, size: int, *, full: bool) -> tuple[int, ...]:
     """The GPC of each SM in launch order.
 
     A grid that fills the GPU is placed one GPC after another; a smaller one goes to the GPCs in
     runs of ``gpc_run`` SMs, in turn. A cluster stays in one GPC.
     """
     left = [n // size * size for n in machine.gpu.gpc_sms]
-    full = active > machine.gpu.sms - max(left)
     run = max(left) if full else -(-machine.launch.gpc_run // size) * size
     order: list[int] = []
     while len(order) < active:
