@@ -51,7 +51,7 @@ class Rule(Enum):
     FRAGMENT_IN_FLIGHT = "registers of a wgmma in flight are touched"
     OPERAND_IN_FLIGHT = "shared operands of a wgmma in flight are overwritten"
     MISSING_WGMMA_FENCE = "registers touched before wgmma without wgmma.fence"
-    NAMED_BARRIER_COUNT = "thread counts of one bar.sync generation differ"
+    NAMED_BARRIER_COUNT = "thread counts of one bar.sync generation differ, or do not add up"
     NAMED_BARRIER_OVERRUN = "a warp arrives twice in one bar.sync generation"
     OUTSTANDING_AT_EXIT = "the kernel ends with copies in flight"
     SCOPE_TOO_NARROW = "CTA scope where cluster scope is needed"

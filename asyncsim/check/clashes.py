@@ -35,9 +35,11 @@ class Clashes:
         name: str,
         clock: int,
         before: Tag | None = None,
+        *,
+        first: bool = False,
     ) -> None:
         """``y``, at this clock, is not ordered after ``x``. ``before``: the data that ``x``
-        overwrote."""
+        overwrote; ``first``: nothing had been written where ``x`` is."""
         committed, released, loose, idle = True, False, None, None
         if x.flight is not None:
             committed = x.flight.commit is not None
@@ -56,6 +58,7 @@ class Clashes:
                 vacuous=_vacuous_read(x, y),
                 acquire=_vacuous_acquire(y),
                 narrow=reason is Reason.RACE and self._narrow(x, y, clock),
+                first=first,
                 outdated=before is not None and before == y.access.tag,
             )
         )

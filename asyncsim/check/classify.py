@@ -78,6 +78,8 @@ def _narrow(clash: Clash, reader: Touch) -> Named:
 
 def _in_flight(clash: Clash, flight: Flight, reader: Touch) -> Named:
     x, y = clash.earlier, clash.later
+    if y.access.write and not x.access.write and _awaited(clash, x, y):
+        return _plain(clash, reader)
     kind = flight.kind
     what, user = op_text(x.step.dyn), op_text(y.step.dyn)
     own = x.step.warp is y.step.warp and (x.who & y.who) != 0
@@ -176,6 +178,12 @@ def _comes_later(step: Step, than: Step) -> bool:
     return same and text[0] > text[1]
 
 
+def _in_later_round(step: Step, than: Step) -> bool:
+    """Whether two roles are in loops of the same depth, and the first in a later round of it."""
+    rounds, others = step.event[1], than.event[1]
+    return len(rounds) == len(others) and rounds > others
+
+
 def _waits(y: Touch, kind: GroupKind) -> bool:
     return any(chain.waits.get(kind) for chain in y.step.warp.chains(y.who))
 
@@ -253,10 +261,14 @@ def _vacuous(wait: Step, then: str, reader: Touch) -> Named:
 
 
 def _awaited(clash: Clash, reader: Touch, writer: Touch) -> bool:
-    """Whether the read means the data of this write (and not what it overwrites)."""
+    """Whether the read means the data of this write (and not what it overwrites): by what both
+    say, or else by their rounds, and by whether there was anything else to read."""
     meant, brought = reader.access.tag, writer.access.tag
     if meant is not None and brought is not None:
         return meant == brought or (reader is clash.later and not clash.outdated)
     if _comes_later(writer.step, reader.step):
         return False
-    return reader is clash.later
+    if reader is clash.later:
+        return not _in_later_round(writer.step, reader.step)
+    elsewhere = writer.step.warp.place.role != reader.step.warp.place.role
+    return clash.first and (elsewhere or writer.step.dyn.barrier is not None)

@@ -20,7 +20,7 @@ from asyncsim.check.exits import check_exit
 from asyncsim.check.findings import breach_text, findings_of
 from asyncsim.check.grid import Bounds
 from asyncsim.check.model import Breach, Condition, End, Step
-from asyncsim.check.policy import Directed, Eager, HeldBack, Lazy, Policy, Random
+from asyncsim.check.policy import Delayed, Directed, Eager, HeldBack, Lazy, Policy, Random
 from asyncsim.check.replay import ReplayMismatch, Scripted
 from asyncsim.check.search import Choice, Search, SearchResult
 from asyncsim.check.skeleton import Move, Skeleton, build_skeleton
@@ -321,6 +321,8 @@ def _directed(breaches: list[Breach]) -> list[Policy]:
         for step in (breach.step, breach.other):
             if step is None:
                 continue
+            if step.dyn.barriers and isinstance(step.dyn.op, ops.TmaLoad | ops.StAsync):
+                policies.append(Delayed([(step.warp.index, step.pos)]))
             for ahead in (False, True):
                 since = 0 if ahead else step.pos
                 for eager in (True, False):

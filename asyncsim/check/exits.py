@@ -27,11 +27,14 @@ def check_exit(execution: Execution) -> None:
                 )
             )
         _bytes(execution, b)
+        _unconsumed(execution, b)
         if b.last_tracked is not None and b.last_tracked[0] > b.observed:
             step = b.last_tracked[1]
             message = f"nobody waits for the copies that {op_text(step.dyn)} tracks"
             rule, name = Rule.OUTSTANDING_AT_EXIT, b.key.name
             execution.fault(Fault(rule=rule, message=message, step=step, name=name, warning=True))
+    for unawaited in execution.named.unawaited():
+        execution.fault(unawaited)
     uneven = execution.registers.uneven()
     if uneven is not None:
         execution.fault(uneven)
@@ -71,6 +74,18 @@ def _bytes(execution: Execution, b: Barrier) -> None:
         execution.fault(
             Fault(rule=uneven_rule(b), message=uneven_bytes(b), step=step, name=b.key.name)
         )
+
+
+def _unconsumed(execution: Execution, b: Barrier) -> None:
+    """An arrival in a phase whose predecessor no wait has observed until the end."""
+    last = max(b.last_arrivals.values(), key=lambda a: a.generation, default=None)
+    if last is not None and b.observed < last.generation - 1:
+        message = (
+            f"arrives on phase {last.generation} of {b.key} although nobody has observed the phase "
+            "before"
+        )
+        rule, name = Rule.UNCONSUMED_PHASE, b.key.name
+        execution.fault(Fault(rule=rule, message=message, step=last.step, name=name, warning=True))
 
 
 def _left(execution: Execution, member: object, kind: GroupKind) -> None:

@@ -284,7 +284,8 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
     raced = {c.name for c in errors if c.finding.rule in RACE_RULES}
     reads = [c for c in errors if c.finding.rule is Rule.READ_BEFORE_ARRIVAL]
     early = {c.name for c in reads}
-    unreleased = {c.name: c.finding.where[1].op_id for c in errors if _is_overwrite(c)}
+    unlanded = {c.name for c in reads if c.barrier}
+    unreleased = {c.name: {p.op_id for p in c.finding.where} for c in errors if _is_overwrite(c)}
     loading = {c.finding.where[0].loc for c in errors if c.finding.rule is Rule.FRAGMENT_IN_FLIGHT}
     awaited = {c.culprit for c in reads if c.barrier}
     misread = {c.barrier for c in errors if c.finding.rule is Rule.WRONG_TILE}
@@ -298,16 +299,19 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
         if rule is Rule.READ_BEFORE_ARRIVAL and not c.barrier and c.culprit in awaited:
             return True
         if rule in RACE_RULES | {Rule.WRONG_TILE}:
-            if c.name in by_group or (rule is Rule.WRONG_TILE and c.name in raced):
+            landed = rule is Rule.READ_BEFORE_ARRIVAL and c.barrier
+            if (c.name in by_group and not landed) or (rule is Rule.WRONG_TILE and c.name in raced):
                 return True
             if rule is not Rule.READ_BEFORE_ARRIVAL and c.name in early:
                 return True  # a read that is not after its data cannot be before the next either
-            itself = all(p.op_id == unreleased.get(c.name) for p in c.finding.where)
+            itself = any(p.op_id in unreleased.get(c.name, ()) for p in c.finding.where)
             if rule is Rule.WRITE_WRITE_RACE and itself:
-                return True  # a copy that waits for no reader meets itself, too
+                return True  # a copy that waits for no reader meets itself, and what stood there
             waits = {Rule.VACUOUS_WAIT} if rule is Rule.READ_BEFORE_ARRIVAL else ROOT_WAITS
             if waits & rules:
                 return True
+        if rule is Rule.OPERAND_IN_FLIGHT and c.name in unlanded:
+            return True
         if rule is Rule.TMEM_DEALLOC and c.name in raced:
             return True  # what is not waited for before a read is not before the dealloc either
         if rule is Rule.TMEM_LEAK and Rule.TMEM_DEALLOC in rules:
@@ -334,7 +338,8 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
             return True
         return rule is Rule.UNCONSUMED_PHASE and bool(rules)
 
-    return [c for c in found if not explained(c)]
+    kept = [c for c in found if not explained(c)]
+    return kept if any(map(_is_error, kept)) else found if errors else kept
 
 
 _AT_EXIT = frozenset({Rule.OUTSTANDING_AT_EXIT, Rule.PEER_EXITED})

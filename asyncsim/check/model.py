@@ -312,7 +312,8 @@ class Clash:
     For an ``earlier`` touch of a group: whether it was ``committed`` then; whether ``later`` comes
     after that commit (``released``); ``loose`` is a wait after the commit that ``later`` comes
     after and that left the group pending; ``idle`` one by a thread that has issued no such copy.
-    ``outdated``: the later read means what ``earlier`` has overwritten. ``vacuous``: the reader's
+    ``outdated``: the later read means what ``earlier`` has overwritten. ``first``: nothing had been
+    written where ``earlier`` is. ``vacuous``: the reader's
     last wait on the barrier of the copy, if it passed on a phase seen before; ``acquire``: the last
     wait before an overwrite, likewise. ``narrow``: ordered, in different CTAs, but not released at
     cluster scope (``relaxed``: the schedule has relaxed ops). ``recent``: the synchronisation steps
@@ -325,6 +326,7 @@ class Clash:
     name: str
     committed: bool = True
     released: bool = False
+    first: bool = False
     loose: Step | None = None
     idle: Step | None = None
     recent: tuple[tuple[Step, bool], ...] = ()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from asyncsim.check.clock import ClockLayout, Section
-from asyncsim.check.model import Agent, Breach, Condition, Step
+from asyncsim.check.model import Agent, Breach, Condition, Fault, Step
+from asyncsim.rules import Rule
 from asyncsim.sync import NamedBarrierState
 
 
@@ -18,9 +19,11 @@ class NamedBarrier:
         "epochs",
         "gather",
         "id",
+        "last",
         "last_epochs",
         "seen",
         "state",
+        "synced",
         "waiters",
     )
 
@@ -30,7 +33,9 @@ class NamedBarrier:
         self.gather = self.epochs = self.last_epochs = 0
         self.waiters: list[Agent] = []
         self.seen: set[int] = set()  # warps that have arrived
+        self.synced = False  # somebody has waited for it
         self.arrivals: list[Step] = []  # of the open round
+        self.last: Step | None = None
 
 
 class NamedBarriers:
@@ -43,6 +48,14 @@ class NamedBarriers:
         self._layout, self._breach, self._wake = layout, breach, wake
         self._control = layout.guards[Section.CONTROL]
         self.by_id: dict[tuple[int, int], NamedBarrier] = {}  # by CTA rank and id
+
+    def unawaited(self) -> Iterator[Fault]:
+        """Barriers on which warps arrive and nobody ever waits."""
+        for b in self.by_id.values():
+            if b.last is not None and not b.synced:
+                rule, name = Rule.NAMED_BARRIER_COUNT, f"barrier {b.id}"
+                message = f"warps arrive on barrier {b.id}, and nobody waits for it"
+                yield Fault(rule=rule, message=message, step=b.last, name=name, warning=True)
 
     def arrive(
         self, b: NamedBarrier, step: Step, clock: int, epoch: int, threads: int, agent: Agent | None
@@ -71,7 +84,9 @@ class NamedBarriers:
         b.gather = self._layout.join(b.gather, clock)
         b.epochs = self._layout.join(b.epochs, epoch)
         b.arrivals.append(step)
+        b.last = step
         if agent is not None:
+            b.synced = True
             agent.token = -1
             b.waiters.append(agent)
         if complete:

@@ -90,6 +90,27 @@ class HeldBack:
         return chosen
 
 
+class Delayed:
+    """Copies issued at these places land when nothing else can happen, the others at once."""
+
+    def __init__(self, places: Iterable[tuple[int, int]]) -> None:
+        self._places = frozenset(places)
+
+    def issued(self, execution: Execution) -> None:
+        i = 0
+        while i < len(execution.flying):
+            step = execution.flying[i].step
+            if (step.warp.index, step.pos) in self._places:
+                i += 1
+            else:
+                execution.land_next(i)
+
+    def next(self, execution: Execution) -> Agent | None:
+        while not execution.ready and execution.flying:
+            execution.land_next()
+        return execution.ready.popleft() if execution.ready else None
+
+
 class Directed:
     """One warp first or last, from position ``since`` of its stream on.
 

@@ -33,6 +33,7 @@ class Cell:
 
     __slots__ = (
         "before",
+        "first",
         "flying",
         "near",
         "reads",
@@ -44,6 +45,7 @@ class Cell:
         self.region = region
         self.near: list[Near] = []
         self.before: Tag | None = None  # the data before the last write
+        self.first = 0  # the first write ever, by its number; 0 for none
         self.writes: list[Touch] = []
         self.reads: dict[object, Touch] = {}
         self.flying: list[Touch] = []  # issued, and nobody knows yet when they end
@@ -102,6 +104,8 @@ class SharedMemory:
         """Remember the touches of one access, by one observer or by both of a warp."""
         access = touches[0].access
         cell = self._cells[id(access.region)]
+        if access.write:
+            cell.first = cell.first or touches[0].seq
         if access.write and (len(touches) > 1 or _is_whole(cell, touches[0])):
             for near in cell.near:
                 if near.inside:
@@ -151,8 +155,10 @@ class SharedMemory:
     def _report(self, reason: Reason, x: Touch, y: Touch, clock: int) -> None:
         region = y.access.region
         assert isinstance(region, SmemRegion)
-        before = self._cells[id(x.access.region)].before
-        self._clashes.report(reason, x, y, region.name, clock, before)
+        cell = self._cells[id(x.access.region)]
+        written = (near.cell.first for near in cell.near if near.cell.first)
+        first = min(written, default=x.seq) >= x.seq
+        self._clashes.report(reason, x, y, region.name, clock, cell.before, first=first)
 
     def _reads_meant(self, cell: Cell, y: Touch) -> None:
         """Condition H: each byte's last writer brought the data that the reader means."""
