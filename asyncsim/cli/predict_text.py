@@ -31,6 +31,10 @@ def prediction_text(p: Prediction, machine: Machine) -> str:
     if p.engines:
         out.append(wrap(_shares(p.engines), first="engines    "))
     out.append(wrap(_numbers(p.origins), first="numbers    "))
+    if p.assumed_share is not None:
+        out.append(
+            f"assumed    {100 * p.assumed_share:.0f} % of the cycles rest on assumed numbers"
+        )
     return "\n".join(out)
 
 

@@ -6,10 +6,12 @@ Imports both lazily: the result types must not pull them in.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asyncsim.errors import ScheduleError, UsageError
 from asyncsim.ir.schedule import Schedule
+from asyncsim.predict.assumed import assumed_share
 from asyncsim.predict.result import CheckResult, Prediction, Verdict
 
 if TYPE_CHECKING:
@@ -49,15 +51,19 @@ def predict(
     say(f"checking {schedule.name}")
     result = check(schedule)
     say(f"simulating {schedule.name}")
-    try:
-        prediction = simulate(
+
+    def run(gpu: Machine, *, keep_trace: bool = False) -> Prediction:
+        return simulate(
             schedule,
             gpu,
             certified=result.certified,
             exact=exact,
             l2=l2,
-            keep_trace=keep_trace or bool(result.findings),  # when a finding shows is in the trace
+            keep_trace=keep_trace,
         )
+
+    try:  # when a finding shows is in the trace
+        prediction = run(gpu, keep_trace=keep_trace or bool(result.findings))
     except Deadlock as stopped:
         if result.verdict is Verdict.CLEAN:
             raise ScheduleError(
@@ -68,4 +74,7 @@ def predict(
         return result, None
     except (SyncFault, StreamLimit):
         return result, None
+    if result.certified:  # another timing ends, too
+        share = assumed_share(prediction, gpu, lambda slow: run(slow).cycles)
+        prediction = replace(prediction, assumed_share=share)
     return result, prediction

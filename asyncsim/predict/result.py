@@ -72,6 +72,7 @@ class Prediction:
     by resource, 0..1. ``origins``: how many machine numbers were used, first by how they are known
     ("measured", "published", "assumed"), then by table of the machine file, e.g.
     ``origins["assumed"]["tma"]``; ``assumed``: the sum of the last kind.
+    ``assumed_share``: how much of the cycles rests on them, 0..1; None where they are few.
     """
 
     cycles: float
@@ -84,5 +85,6 @@ class Prediction:
     stalls: tuple[Stall, ...]
     trace: Trace | None = None
     assumed: int = 0
+    assumed_share: float | None = None
     origins: dict[str, dict[str, int]] = field(default_factory=dict)
     spread_pct: float = 0.0

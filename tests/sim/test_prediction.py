@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from asyncsim import ScheduleBuilder, check
+from asyncsim import Machine, Schedule, ScheduleBuilder, check
 from asyncsim.errors import ScheduleError, UsageError
+from asyncsim.machine.quantity import How
 from asyncsim.predict import Verdict, predict
 from asyncsim.scenario import Twin
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
@@ -234,3 +237,29 @@ def test_the_next_cta_starts_after_the_replacement_time() -> None:
     slow = with_numbers(H200, launch={"replacement_cycles": 5000})
     schedule = tma_ring.build({"tiles": 8, "ctas": 264, "stages": 6, "tile_bytes": 32768})
     assert simulate(schedule, slow, certified=True).cycles > two.cycles + 4000
+
+
+def all_known(how: How) -> Machine:
+    kinds = {key: replace(origin, how=how) for key, origin in H200.provenance.items()}
+    return replace(H200, provenance=kinds)
+
+
+def share(machine: Machine | str, schedule: Schedule) -> float | None:
+    _, prediction = predict(schedule, machine)
+    assert prediction is not None
+    return prediction.assumed_share
+
+
+def test_all_cycles_rest_on_numbers() -> None:
+    """A run is a tenth longer if everything is a tenth slower; so the shares add up to 1."""
+    schedule = tma_ring.build({"tiles": 8, "ctas": 132})
+    assert share(all_known("assumed"), schedule) == pytest.approx(1, abs=0.02)
+    assert share(all_known("published"), schedule) is None
+    assert share(H200, schedule) is None  # one of its numbers is assumed
+
+
+def test_what_published_bandwidth_bounds_rests_on_few_assumptions() -> None:
+    bound, alone = (tma_ring.build({"tiles": 64, "ctas": ctas}) for ctas in (132, 1))
+    assert share("h100", bound) == pytest.approx(0.02, abs=0.02)
+    lone = share("h100", alone)
+    assert lone is not None and lone > 0.97
