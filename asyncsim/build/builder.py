@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from asyncsim.build import families
+from asyncsim.build.bulk import BulkFamily
 from asyncsim.build.cluster import ClusterBarrierFamily
 from asyncsim.build.declare import Declarations, check_name
 from asyncsim.build.handles import MbarrierArray
@@ -67,7 +68,7 @@ class ScheduleBuilder(Declarations):
         self.mbarrier = MbarrierFamily(self)
         self.tma = TmaFamily(self)
         self.cp_async = families.CpAsyncFamily(self)
-        self.bulk = families.BulkFamily(self)
+        self.bulk = BulkFamily(self)
         self.wgmma = families.WgmmaFamily(self)
         self.tcgen05 = Tcgen05Family(self)
         self.bar = families.BarFamily(self)

@@ -75,21 +75,8 @@ class CpAsyncFamily(Family):
 
     def wait_group(self, n: int) -> None:
         """cp.async.wait_group N: at most the N most recent groups stay pending."""
-        _group_depth(n)
+        group_depth(n)
         self._k.emit(ops.WaitGroup, kind=GroupKind.CP_ASYNC, n=int(n))
-
-
-class BulkFamily(Family):
-    """cp.async.bulk groups: those of TMA stores and reductions."""
-
-    def commit_group(self) -> None:
-        """cp.async.bulk.commit_group: close the group of the thread's bulk stores so far."""
-        self._k.emit(ops.CommitGroup, kind=GroupKind.BULK)
-
-    def wait_group(self, n: int, *, read: bool = False) -> None:
-        """cp.async.bulk.wait_group(.read) N."""
-        _group_depth(n)
-        self._k.emit(ops.WaitGroup, kind=GroupKind.BULK, n=int(n), read=read)
 
 
 class WgmmaFamily(Family):
@@ -144,7 +131,7 @@ class WgmmaFamily(Family):
 
     def wait_group(self, n: int) -> None:
         """wgmma.wait_group N: at most the N most recent groups stay pending."""
-        _group_depth(n)
+        group_depth(n)
         self._k.emit(ops.WaitGroup, scope=Scope.WARPGROUP, kind=GroupKind.WGMMA, n=int(n))
 
 
@@ -223,6 +210,12 @@ class MemFamily(Family):
         """st.async: each lane stores its registers to another CTA, where their bytes count on
         ``barrier``; both are named with ``at(rank)``."""
         self._k.emit(ops.StAsync, dst=dst.view, src=src, mbarrier=barrier)
+
+    def red_async(self, dst: TileView, src: FragmentRef, barrier: MbarrierRef, *, op: str) -> None:
+        """red.async: each lane reduces a register into another CTA, where the bytes count on
+        ``barrier``; both are named with ``at(rank)``."""
+        how = reduction(op)
+        self._k.emit(ops.RedAsync, dst=dst.view, src=src, mbarrier=barrier, reduce=how)
 
     def st_shared(self, dst: TileView, src: FragmentRef) -> None:
         """st.shared: each lane stores as many registers of ``src`` to its box of ``dst``."""
@@ -320,7 +313,19 @@ def _chunks(
         )
 
 
-def _group_depth(n: int) -> None:
+def reduction(name: str) -> ops.ReduceOp:
+    """The operator of a reduction by its PTX name."""
+    try:
+        return ops.ReduceOp(name)
+    except ValueError:
+        known = ", ".join(r.value for r in ops.ReduceOp)
+        raise ScheduleError(
+            f"reduction {name!r}", fix=f"use one of {known}", loc=caller()
+        ) from None
+
+
+def group_depth(n: int) -> None:
+    """A wait for groups names how many may stay pending."""
     if n < 0:
         raise ScheduleError(
             f"wait_group {n}", fix="N is at least 0; a ring of S stages needs S >= 2", loc=caller()

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from asyncsim.build.families import Family
+from asyncsim.build.families import Family, reduction
 from asyncsim.build.handles import TensorMapHandle, TileView
 from asyncsim.build.value import Index, as_expr
-from asyncsim.build.where import caller
-from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import MbarrierRef
 
@@ -44,14 +42,16 @@ class TmaFamily(Family):
         self, tensor_map: TensorMapHandle, start: tuple[Index, ...], src: TileView, *, op: str
     ) -> None:
         """cp.reduce.async.bulk.tensor: add, min, max, and, or, xor into the box at ``start``."""
-        try:
-            reduce = ops.ReduceOp(op)
-        except ValueError:
-            known = ", ".join(r.value for r in ops.ReduceOp)
-            raise ScheduleError(
-                f"TMA reduction {op!r}", fix=f"use one of {known}", loc=caller()
-            ) from None
-        self._store(tensor_map, start, src, reduce)
+        self._store(tensor_map, start, src, reduction(op))
+
+    def prefetch(self, tensor_map: TensorMapHandle, start: tuple[Index, ...]) -> None:
+        """cp.async.bulk.prefetch.tensor: bring the box at ``start`` to L2; a hint."""
+        name = tensor_map.decl.name
+        self._k.emit(ops.TmaPrefetch, tensor_map=name, src=tensor_map.box(start))
+
+    def prefetch_map(self, tensor_map: TensorMapHandle) -> None:
+        """prefetch.tensormap: bring the descriptor itself; a hint."""
+        self._k.emit(ops.PrefetchTensorMap, tensor_map=tensor_map.decl.name)
 
     def _store(
         self,

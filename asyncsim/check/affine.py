@@ -99,7 +99,7 @@ def global_views(op: OpBase) -> list[tuple[GlobalView, bool]]:
     found: list[tuple[GlobalView, bool]] = []
     for value in _operands(op):
         if isinstance(value, GlobalView):
-            found.insert(0, (value, isinstance(op, ops.TmaLoad | ops.CpAsync)))
+            found.insert(0, (value, isinstance(op, ops.LoadOp | ops.CpAsync)))
         elif isinstance(value, SmemView) and value.expects is not None:
             found.append((value.expects, True))
     return found
@@ -109,7 +109,7 @@ def only_reduced(schedule: Schedule) -> frozenset[str]:
     """Tensors that nothing but reductions of one operator touches: those commute."""
     uses: dict[str, set[object]] = {}
     for op in schedule.ops():
-        how = op.reduce if isinstance(op, ops.TmaStore) else None
+        how = op.reduce if isinstance(op, ops.StoreOp) else None
         for value in _operands(op):
             if isinstance(value, GlobalView):
                 uses.setdefault(value.tensor, set()).add(how)

@@ -5,9 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from asyncsim.check.describe import op_text
-from asyncsim.check.model import Chain, Fault, Step
+from asyncsim.check.model import Chain, Fault, Step, Touch
+from asyncsim.ir.op import BulkSend, RedAsync, ReduceOp
 from asyncsim.memory.region import RegisterRegion
 from asyncsim.rules import Rule
+
+
+def reduction(step: Step) -> ReduceOp | None:
+    """What an op does with the element that it finds in shared memory; None: it replaces it."""
+    op = step.dyn.op
+    return op.reduce if isinstance(op, BulkSend | RedAsync) else None
+
+
+def commute(x: Touch, y: Touch) -> bool:
+    """Two reductions by one operator: any order gives the same."""
+    how = reduction(x.step)
+    return how is not None and how is reduction(y.step) and x.access.write and y.access.write
 
 
 def use_registers(

@@ -11,7 +11,7 @@ from asyncsim.check.affine import only_reduced
 from asyncsim.check.balance import Kind
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout, Section
-from asyncsim.check.contents import use_registers
+from asyncsim.check.contents import reduction, use_registers
 from asyncsim.check.describe import op_text
 from asyncsim.check.grid import may_lie_outside
 from asyncsim.check.lanes import lanes_collide
@@ -77,7 +77,7 @@ class Copies:
 
     def __init__(self, execution: Execution) -> None:
         self._x = execution
-        stores = (o for o in execution.schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore))
+        stores = (o for o in execution.schedule.ops() if isinstance(o, ops.StGlobal | ops.StoreOp))
         # groups that nobody waits for are not kept where mbarriers track the copies
         waits = [o for o in execution.schedule.ops() if isinstance(o, ops.WaitGroup)]
         self._waited = {o.kind for o in waits}
@@ -155,7 +155,7 @@ class Copies:
     def _one_copy(self, agent: Agent, step: Step) -> None:
         """Lanes of one op that write common bytes do so in no order."""
         op = step.dyn.op
-        if op.scope is Scope.ELECTED or agent.who is Who.ELECTED:
+        if op.scope is Scope.ELECTED or agent.who is Who.ELECTED or reduction(step) is not None:
             return
         lanes = 31 if op.scope is Scope.OTHERS else 32
         for access in step.dyn.accesses:
@@ -236,7 +236,9 @@ class Copies:
         except SyncFault as cause:
             self._x.fault(Fault(rule=cause.rule, message=cause.message, step=copy.step))
             raise StopExecution(cause) from None
-        if isinstance(copy.step.dyn.op, ops.StAsync):  # a generic write: async users need a fence
+        if isinstance(
+            copy.step.dyn.op, ops.StAsync | ops.RedAsync
+        ):  # a generic write: async users need a fence
             end |= end << self._x.layout.width
         self._x.peers.landed(copy.step, copy.barrier.key.cta, end >> self._x.layout.width)
         for touch in copy.touches:
@@ -260,7 +262,7 @@ class Copies:
     def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
         own = chain.initialised.get(b.comp) == b.base + 1
         who = "the same thread" if own else "another thread"
-        by_async = isinstance(step.dyn.op, ops.TmaLoad | ops.Tcgen05Commit)
+        by_async = isinstance(step.dyn.op, ops.LoadOp | ops.BulkSend | ops.Tcgen05Commit)
         user = "the async proxy" if by_async else "another CTA"
         message = f"{b.key} is used by {user}; its init by {who} is not fenced for it"
         self._x.fault(

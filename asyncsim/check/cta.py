@@ -172,7 +172,9 @@ def _count(cta: _Cta, reference: Execution) -> bool:
         for o in cta.schedule.ops()
         if isinstance(
             o,
-            ops.TmaLoad
+            ops.LoadOp
+            | ops.BulkSend
+            | ops.RedAsync
             | ops.StAsync
             | ops.MbarrierTxOp
             | ops.MbarrierArriveExpectTx
@@ -251,7 +253,8 @@ def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
 def _speaks_to_others(schedule: Schedule) -> bool:
     """Whether several CTAs, or orders smaller than release and acquire, are at play."""
     return schedule.cluster_ctas > 1 or any(
-        isinstance(o, ops.ClusterOp | ops.Tcgen05Op) or getattr(o, "relaxed", False)
+        isinstance(o, ops.ClusterOp | ops.Tcgen05Op | ops.BulkSend | ops.RedAsync)
+        or getattr(o, "relaxed", False)
         for o in schedule.ops()
     )
 

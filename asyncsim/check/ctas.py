@@ -49,7 +49,7 @@ def survey(schedule: Schedule, use: BlockUse) -> Survey:
     """Enumerate the CTAs of a launch."""
     found = Survey()
     bounds = Bounds(schedule, {})
-    stores = (o for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore))
+    stores = (o for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.StoreOp))
     written = {o.dst.tensor for o in stores} - only_reduced(schedule)
     program, tables = Program(telling_slice(schedule, use)), SharedTables()
     owners: dict[Row, int] = {}  # written so far

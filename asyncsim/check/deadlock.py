@@ -86,10 +86,10 @@ def _future(agent: Agent) -> dict[object, str]:
             case ops.Tcgen05Commit():
                 for key in dyn.barriers:
                     found.setdefault(key, "arrival")
-            case ops.TmaLoad():
+            case ops.TmaLoad() | ops.BulkLoad():
                 for key in dyn.barriers:
                     found.setdefault(key, "copy")
-            case ops.StAsync() | ops.MbarrierCompleteTx():
+            case ops.StAsync() | ops.RedAsync() | ops.BulkSend() | ops.MbarrierCompleteTx():
                 found.setdefault(dyn.barrier, "copy")
             case ops.BarSync(barrier=id) | ops.BarArrive(barrier=id):
                 found.setdefault(id, "arrival")
@@ -214,7 +214,7 @@ def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
 def uneven_rule(b: Barrier) -> Rule:
     """Bytes that a multicast brings to a CTA that announced none are a case of their own."""
     copy = b.last_landing[1].dyn.op if b.last_landing else None
-    multicast = isinstance(copy, ops.TmaLoad) and copy.multicast is not None
+    multicast = isinstance(copy, ops.LoadOp) and copy.multicast is not None
     return Rule.RECEIVER_NOT_ARMED if multicast and not b.expected else Rule.TX_BYTES_MISMATCH
 
 

@@ -17,6 +17,8 @@ def op_text(dyn: Dyn) -> str:
     op: Op = dyn.op
     if isinstance(op, ops.Tcgen05Op):
         return tcgen05_text(dyn, op)
+    if isinstance(op, ops.BulkOp):
+        return bulk_text(dyn, op)
     match op:
         case ops.MbarrierInit():
             return f"mbarrier.init {dyn.barrier} count {dyn.value}"
@@ -81,6 +83,27 @@ def op_text(dyn: Dyn) -> str:
             return f"st.shared {frag.name} -> {view.tile}"
         case ops.Compute(defn=defn):
             return f"compute {defn.name}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def bulk_text(dyn: Dyn, op: ops.BulkOp) -> str:
+    """The same, of a bulk copy without a tensor map."""
+    match op:
+        case ops.BulkLoad(dst=dst, src=src):
+            return f"bulk load {src.tensor} -> {dst.tile} on {dyn.barrier}"
+        case ops.BulkStore(dst=box, src=view):
+            return f"bulk store {view.tile} -> {box.tensor}"
+        case ops.BulkSend(dst=dst, src=view):
+            return f"bulk copy {view.tile} -> {dst.tile} on {dyn.barrier}"
+        case ops.RedAsync(dst=dst, src=frag):
+            return f"red.async {frag.name} -> {dst.tile} on {dyn.barrier}"
+        case ops.BulkPrefetch(src=src):
+            return f"bulk prefetch {src.tensor}"
+        case ops.TmaPrefetch(src=src):
+            return f"TMA prefetch {src.tensor}"
+        case ops.PrefetchTensorMap(tensor_map=name):
+            return f"prefetch.tensormap {name}"
         case _ as unreachable:
             assert_never(unreachable)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from asyncsim.check.clashes import Clashes
 from asyncsim.check.clock import ClockLayout, Section
+from asyncsim.check.contents import commute, reduction
 from asyncsim.check.lanes import LaneOverlap
 from asyncsim.check.model import Reason, Touch, Who
 from asyncsim.ir.op import Tcgen05Cp, Tcgen05Mma
@@ -106,7 +107,8 @@ class SharedMemory:
         cell = self._cells[id(access.region)]
         if access.write:
             cell.first = cell.first or touches[0].seq
-        if access.write and (len(touches) > 1 or _is_whole(cell, touches[0])):
+        replaces = access.write and reduction(touches[0].step) is None
+        if replaces and (len(touches) > 1 or _is_whole(cell, touches[0])):
             for near in cell.near:
                 if near.inside:
                     near.cell.overwrite(touches[0])
@@ -126,14 +128,14 @@ class SharedMemory:
         y.end = end
         if not y.access.write:
             cell.read(y)
-        elif not any(x.seq > y.seq and not _same_step(x, y) for x in cell.writes):
+        elif not any(_later(x, y) for x in cell.writes):
             cell.writes.append(y)
 
     # -- checking ------------------------------------------------------------------------------
 
     def _examine(self, x: Touch, y: Touch, clock: int) -> bool:
         """A touch that is not ordered, or not fenced, before ``y``; False if the two race."""
-        if _same_step(x, y) or not self._lanes.conflict(x, y):
+        if _same_step(x, y) or not self._lanes.conflict(x, y) or commute(x, y):
             return True
         if not self._clashes.over(x, clock, self._ordered):
             self._report(Reason.RACE, x, y, clock)
@@ -145,7 +147,7 @@ class SharedMemory:
     def _against_flying(self, other: Cell, y: Touch, clock: int) -> bool:
         clean = True
         for x in other.flying:
-            if not (x.access.write or y.access.write) or _same_step(x, y):
+            if not (x.access.write or y.access.write) or _same_step(x, y) or commute(x, y):
                 continue
             if self._lanes.overlap(x, y):
                 clean = False
@@ -241,6 +243,11 @@ def _needs_fence(x: Touch, y: Touch) -> bool:
         return x.access.proxy is Proxy.GENERIC
     read_by_tcgen05 = isinstance(x.step.dyn.op, Tcgen05Mma | Tcgen05Cp)
     return read_by_tcgen05 and x.access.proxy is Proxy.ASYNC and y.access.write
+
+
+def _later(x: Touch, y: Touch) -> bool:
+    """Whether ``x`` has overwritten what ``y`` brings."""
+    return x.seq > y.seq and not _same_step(x, y) and reduction(x.step) is None
 
 
 def _same_step(x: Touch, y: Touch) -> bool:

@@ -41,7 +41,7 @@ class SliceBinder:
 
 def telling_slice(schedule: Schedule, use: BlockUse) -> Schedule:
     """The schedule without what is alike in all CTAs whose slices are."""
-    written = {o.dst.tensor for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)}
+    written = {o.dst.tensor for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.StoreOp)}
     kept = {o.id for o in schedule.ops() if _tells(o, use, written)}
     sets = [s for s in statements(schedule.body) if isinstance(s, Set)]
     needed: set[str] = set()
@@ -58,7 +58,7 @@ def _tells(op: OpBase, use: BlockUse, written: set[str]) -> bool:
     """Whether other CTAs may do something else by this op, or it has to be compared with them."""
     if op.id in use.private:
         return True
-    plain = isinstance(op, ops.LdGlobal | ops.StGlobal | ops.CpAsync)
+    plain = isinstance(op, ops.LdGlobal | ops.StGlobal | ops.CpAsync | ops.BulkOp)
     return plain or any(
         view.tensor in written or (brings and view.tensor in use.uneven)
         for view, brings in global_views(op)

@@ -41,6 +41,8 @@ class Steps:
         """The handler of an op."""
         if isinstance(op, ops.Tcgen05Op):
             return self._x.tcgen05.bind(op)
+        if isinstance(op, ops.BulkOp):
+            return self._bulk(op)
         match op:
             case ops.MbarrierInit() | ops.MbarrierInval():
                 return self._lifecycle
@@ -103,6 +105,19 @@ class Steps:
                 return self.copies.store
             case ops.LdGlobal() | ops.LdShared() | ops.Compute():
                 return self.copies.plain
+            case _ as unreachable:
+                assert_never(unreachable)
+
+    def _bulk(self, op: ops.BulkOp) -> Handler:
+        match op:
+            case ops.BulkLoad() | ops.BulkSend():
+                return self.copies.tma_load
+            case ops.BulkStore():
+                return partial(self.copies.grouped_copy, kind=GroupKind.BULK)
+            case ops.RedAsync():
+                return self.copies.st_async
+            case ops.BulkPrefetch() | ops.TmaPrefetch() | ops.PrefetchTensorMap():
+                return lambda agent, step: True  # hints
             case _ as unreachable:
                 assert_never(unreachable)
 

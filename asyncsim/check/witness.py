@@ -19,6 +19,7 @@ LOCAL = (
     ops.CpAsync,
     ops.CpAsyncMbarrierArrive,
     ops.TmaLoad,
+    *get_args(ops.BulkOp),
     ops.BarWarpSync,
     ops.Tcgen05Mma,
     ops.Tcgen05Commit,
@@ -111,5 +112,6 @@ def _step(step: Step, then: str = "") -> WitnessStep:
     return WitnessStep(place=step_place(step), then=then)
 
 
-_IN_FLIGHT = (ops.TmaLoad, ops.StAsync, ops.CpAsync, *get_args(ops.Tcgen05Op))
+_IN_FLIGHT = (*get_args(ops.LoadOp), ops.BulkSend, ops.StAsync, ops.RedAsync, ops.CpAsync)
+_IN_FLIGHT += get_args(ops.Tcgen05Op)
 """What is over when a barrier says so, if no group does."""

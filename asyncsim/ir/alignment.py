@@ -12,11 +12,12 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.congruence import Congruence, congruence
 from asyncsim.ir.decl import SmemTile
 from asyncsim.ir.expr import Expr
-from asyncsim.ir.op import OpBase, SmemView
+from asyncsim.ir.op import GlobalView, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.swizzle import REPEAT_BYTES
 
 TMA_ALIGN = 128  # shared-memory side of a tensor copy
+BULK_ALIGN = 16  # both sides of a bulk copy without a tensor map
 DESCRIPTOR_ALIGN = 16  # a shared-memory descriptor counts 16 bytes
 MMA_ROWS = 8  # rows of one repeat of a wgmma operand's layout
 MMA_K_BYTES = 32  # the depth of one wgmma
@@ -53,9 +54,15 @@ def aligned_addresses(op: OpBase, s: Schedule) -> Iterator[AlignedAddress]:
             yield _in_tile(view, tile, max(TMA_ALIGN, REPEAT_BYTES[tile.swizzle]))
         case ops.CpAsync(dst=view, src=box, bytes=size):
             yield _in_tile(view, s.tile(view.tile), size)
-            tensor = s.tensor(box.tensor)
-            strides = tuple(stride * tensor.dtype.bytes for stride in tensor.strides)
-            yield AlignedAddress(tensor.name, box.start, strides, size)
+            yield _in_tensor(box, s, size)
+        case ops.BulkLoad(dst=view, src=box) | ops.BulkStore(dst=box, src=view):
+            yield _in_tile(view, s.tile(view.tile), BULK_ALIGN)
+            yield _in_tensor(box, s, BULK_ALIGN)
+        case ops.BulkSend(dst=to, src=view):
+            yield _in_tile(to, s.tile(to.tile), BULK_ALIGN)
+            yield _in_tile(view, s.tile(view.tile), BULK_ALIGN)
+        case ops.BulkPrefetch(src=box):
+            yield _in_tensor(box, s, BULK_ALIGN)
         case ops.WgmmaMmaAsync(a=a, b=b) | ops.Tcgen05Mma(a=a, b=b):
             for view in [v for v in (a, b) if isinstance(v, SmemView)]:
                 row, column = view.start
@@ -66,6 +73,12 @@ def aligned_addresses(op: OpBase, s: Schedule) -> Iterator[AlignedAddress]:
             yield _in_tile(view, s.tile(view.tile), DESCRIPTOR_ALIGN)
         case _:
             return
+
+
+def _in_tensor(box: GlobalView, s: Schedule, align: int) -> AlignedAddress:
+    tensor = s.tensor(box.tensor)
+    strides = tuple(stride * tensor.dtype.bytes for stride in tensor.strides)
+    return AlignedAddress(tensor.name, box.start, strides, align)
 
 
 def _in_tile(view: SmemView, tile: SmemTile, align: int) -> AlignedAddress:

@@ -9,6 +9,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asyncsim.ir.bulk import BulkLoad as BulkLoad
+from asyncsim.ir.bulk import BulkOp as BulkOp
+from asyncsim.ir.bulk import BulkPrefetch as BulkPrefetch
+from asyncsim.ir.bulk import BulkSend as BulkSend
+from asyncsim.ir.bulk import BulkStore as BulkStore
+from asyncsim.ir.bulk import PrefetchOp as PrefetchOp
+from asyncsim.ir.bulk import PrefetchTensorMap as PrefetchTensorMap
+from asyncsim.ir.bulk import RedAsync as RedAsync
+from asyncsim.ir.bulk import TmaPrefetch as TmaPrefetch
 from asyncsim.ir.decl import ComputeDef
 from asyncsim.ir.expr import Expr
 from asyncsim.ir.operand import FenceSpace as FenceSpace
@@ -348,4 +357,6 @@ SyncOp = FenceMbarrierInit | FenceProxyAsync | BarSync | BarArrive | BarWarpSync
 ClusterOp = BarrierClusterArrive | BarrierClusterWait | StAsync
 TensorOp = WgmmaFence | WgmmaMmaAsync
 MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute
-Op = MbarrierOp | CopyOp | SyncOp | ClusterOp | TensorOp | Tcgen05Op | MemoryOp
+LoadOp = TmaLoad | BulkLoad
+StoreOp = TmaStore | BulkStore
+Op = MbarrierOp | CopyOp | BulkOp | SyncOp | ClusterOp | TensorOp | Tcgen05Op | MemoryOp

@@ -8,6 +8,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.expr import Expr, text
 from asyncsim.ir.op import (
+    BulkOp,
     ClusterOp,
     CopyOp,
     FenceSpace,
@@ -49,6 +50,8 @@ def op_text(op: Op, schedule: Schedule) -> str:
         return _mbarrier(op)
     if isinstance(op, CopyOp):
         return _copy(op, schedule)
+    if isinstance(op, BulkOp):
+        return _bulk(op, schedule)
     if isinstance(op, SyncOp):
         return _sync(op, schedule)
     if isinstance(op, ClusterOp):
@@ -130,6 +133,38 @@ def _copy(op: CopyOp, s: Schedule) -> str:
             return f"{family}.wait_group{'.read' if read else ''}{suffix} {n}"
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def _bulk(op: BulkOp, s: Schedule) -> str:
+    match op:
+        case ops.BulkLoad(dst=dst, src=src, mbarrier=barrier, multicast=mask):
+            to, ranks = ("cta", "") if mask is None else ("cluster", f", ranks {text(mask)}")
+            name = f"cp.async.bulk.shared::{to}.global"
+            return f"{name} {_view(dst, s)}, {_box(src)}, {_barrier(barrier)}{ranks}"
+        case ops.BulkStore(dst=box, src=view, reduce=reduce):
+            return f"{_reducing('global.shared::cta', reduce)} {_box(box)}, {_view(view, s)}"
+        case ops.BulkSend(dst=to_view, src=view, mbarrier=barrier, reduce=reduce):
+            name = _reducing("shared::cluster.shared::cta", reduce)
+            return f"{name} {_view(to_view, s)}, {_view(view, s)}, {_barrier(barrier)}"
+        case ops.RedAsync(dst=to_view, src=regs, mbarrier=barrier, reduce=reduce):
+            name = "red.async.shared::cluster.mbarrier::complete_tx::bytes"
+            operands = f"{_view(to_view, s)}, {_registers(regs, s)}, {_barrier(barrier)}"
+            return f"{name}.{reduce.value}.{_vector(regs, s)} {operands}"
+        case ops.BulkPrefetch(src=src):
+            return f"cp.async.bulk.prefetch.L2.global {_box(src)}"
+        case ops.TmaPrefetch(tensor_map=tensor_map, src=src):
+            rank = len(src.shape)
+            return f"cp.async.bulk.prefetch.tensor.{rank}d.L2.global {tensor_map} {_box(src)}"
+        case ops.PrefetchTensorMap(tensor_map=tensor_map):
+            return f"prefetch.tensormap {tensor_map}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _reducing(spaces: str, reduce: ops.ReduceOp | None) -> str:
+    if reduce is None:
+        return f"cp.async.bulk.{spaces}"
+    return f"cp.reduce.async.bulk.{spaces}.{reduce.value}"
 
 
 def _sync(op: SyncOp, s: Schedule) -> str:

@@ -25,6 +25,7 @@ from asyncsim.memory.region import (
 )
 from asyncsim.rules import Rule
 from asyncsim.stream.alignment import alignment_check
+from asyncsim.stream.bulk import bulk_maker
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
 from asyncsim.stream.fill import zero_filled
 from asyncsim.stream.operands import Evaluator, Values, constant, operand_exprs
@@ -84,6 +85,8 @@ class Resolver:
         """How to resolve one op: the only place that knows each op's operands."""
         if isinstance(op, ops.Tcgen05Op):
             return tcgen05_maker(self, op, ev)
+        if isinstance(op, ops.BulkOp):
+            return bulk_maker(self, op, ev)
         match op:
             case (
                 ops.MbarrierInit(mbarrier=ref, count=count)
@@ -113,19 +116,10 @@ class Resolver:
                 return lambda v: Dyn(op, key(v), bit(v))
             case ops.CpAsync():
                 return self._cp_async(op, ev)
-            case ops.TmaLoad(multicast=None, dst=dst, src=src, mbarrier=ref):
-                key = self.barrier(op, ref, ev)
-                write = self.tile(op, dst, True, Proxy.ASYNC, ev, source=src)
-                read = self._global(op, src, False, Proxy.ASYNC, ev)
-                size_ = self._box_bytes(src)
-                return lambda v: Dyn(op, key(v), size_, lambda: (read(v), write(v)))
             case ops.TmaLoad():
-                return self._multicast(op, ev)
-            case ops.TmaStore(dst=box, src=view):
-                read = self.tile(op, view, False, Proxy.ASYNC, ev)
-                write = self._global(op, box, True, Proxy.ASYNC, ev)
-                size_ = self._box_bytes(box)
-                return lambda v: Dyn(op, None, size_, lambda: (read(v), write(v)))
+                return self.load(op, ev)
+            case ops.TmaStore():
+                return self.store(op, ev)
             case (
                 ops.CommitGroup()
                 | ops.FenceMbarrierInit()
@@ -155,11 +149,11 @@ class Resolver:
                 size_ = frag.count * self.schedule.fragment(frag.name).dtype.bytes
                 return lambda v: Dyn(op, key(v), size_, lambda: (d, write(v)))
             case ops.LdGlobal(dst=frag, src=box):
-                read, regs = self._global(op, box, False, Proxy.GENERIC, ev), frag
+                read, regs = self.box(op, box, False, Proxy.GENERIC, ev), frag
                 d = self.registers(regs, write=True)
                 return lambda v: Dyn(op, accesses=lambda: (read(v), d))
             case ops.StGlobal(dst=box, src=frag):
-                write, regs = self._global(op, box, True, Proxy.GENERIC, ev), frag
+                write, regs = self.box(op, box, True, Proxy.GENERIC, ev), frag
                 d = self.registers(regs, write=False)
                 return lambda v: Dyn(op, accesses=lambda: (d, write(v)))
             case ops.LdShared(dst=frag, src=view):
@@ -314,7 +308,7 @@ class Resolver:
 
         return tags
 
-    def _global(
+    def box(
         self, op: OpBase, view: GlobalView, write: bool, proxy: Proxy, ev: Evaluator
     ) -> Callable[[Values], Access]:
         one = op.scope is Scope.ELECTED or not any(is_lane_varying(e) for e in view.start)
@@ -333,13 +327,18 @@ class Resolver:
         mask = ((1 << ref.count) - 1) << ref.first
         return Access(RegisterRegion(self.cta, self.warp, ref.name, mask), write, Proxy.GENERIC)
 
-    def _box_bytes(self, box: GlobalView) -> int:
+    def box_bytes(self, box: GlobalView) -> int:
+        """Bytes of a global box."""
         return prod(box.shape) * self.schedule.tensor(box.tensor).dtype.bytes
+
+    def tile_bytes(self, view: SmemView) -> int:
+        """Bytes of a part of a tile."""
+        return prod(view.shape) * self.schedule.tile(view.tile).dtype.bytes
 
     # -- ops with several operands -------------------------------------------------------------
 
     def _cp_async(self, op: ops.CpAsync, ev: Evaluator) -> Maker:
-        read = self._global(op, op.src, False, Proxy.GENERIC, ev)
+        read = self.box(op, op.src, False, Proxy.GENERIC, ev)
         write = self.tile(op, op.dst, True, Proxy.GENERIC, ev, source=op.src)
         if op.src_bytes is None:
             return lambda v: Dyn(op, None, op.bytes, lambda: (read(v), write(v)))
@@ -357,23 +356,31 @@ class Resolver:
 
         return make
 
-    def _multicast(self, op: ops.TmaLoad, ev: Evaluator) -> Maker:
-        """``ints`` of the Dyn are the ranks that receive; one write for each of them."""
-        assert op.multicast is not None
-        key = self.barrier(op, op.mbarrier, ev)
-        read, size = self._global(op, op.src, False, Proxy.ASYNC, ev), self._box_bytes(op.src)
+    def load(self, op: ops.LoadOp, ev: Evaluator) -> Maker:
+        """By TMA, to the own CTA, or to several: then ``ints`` of the Dyn are the ranks that
+        receive, with one write for each of them."""
+        key, size = self.barrier(op, op.mbarrier, ev), self.box_bytes(op.src)
+        read = self.box(op, op.src, False, Proxy.ASYNC, ev)
+        if op.multicast is None:
+            write = self.tile(op, op.dst, True, Proxy.ASYNC, ev, source=op.src)
+            return lambda v: Dyn(op, key(v), size, lambda: (read(v), write(v)))
+        receivers = self.receivers(op, op.multicast, ev)
         writes = [
             self.tile(op, replace(op.dst, rank=Const(r)), True, Proxy.ASYNC, ev, source=op.src)
             for r in self._ranks()
         ]
-
-        receivers = self.receivers(op, op.multicast, ev)
 
         def make(v: Values) -> Dyn:
             ranks = receivers(v)
             return Dyn(op, key(v), size, lambda: (read(v), *(writes[r](v) for r in ranks)), ranks)
 
         return make
+
+    def store(self, op: ops.StoreOp, ev: Evaluator) -> Maker:
+        """By TMA, from shared to global memory."""
+        read = self.tile(op, op.src, False, Proxy.ASYNC, ev)
+        write, size = self.box(op, op.dst, True, Proxy.ASYNC, ev), self.box_bytes(op.dst)
+        return lambda v: Dyn(op, None, size, lambda: (read(v), write(v)))
 
     def receivers(
         self, op: OpBase, mask: Expr, ev: Evaluator

@@ -100,6 +100,12 @@ def every_op() -> Schedule:
                 k.tma.store(f_map, (k.block_idx_y * 64, 32), f_tile[0])
                 k.bulk.commit_group()
                 k.bulk.wait_group(0, read=True)
+                k.bulk.prefetch(f.box((0, 0), (1, 32)))
+                k.tma.prefetch(a_map, (0, 0))
+                k.tma.prefetch_map(a_map)
+                k.bulk.load(f_tile[0].box((0, 0), (1, 32)), f.box((0, 0), (1, 32)), full[0])
+                k.bulk.store(out.box((0, 0), (1, 32)), f_tile[0].box((0, 0), (1, 32)))
+                k.bulk.reduce(out.box((0, 0), (1, 32)), f_tile[0].box((0, 0), (1, 32)), op="add")
                 k.mbarrier.inval(done[0])
     return k.finish()
 
@@ -110,8 +116,9 @@ def every_cluster_op() -> Schedule:
     f = k.global_tensor("f", (256, 64), "f32", output=True)
     f_map = k.tensor_map("f_map", f, box=(8, 32))
     tile = k.smem_tile("tile", (8, 32), "f32", stages=2)
+    sums = k.smem_tile("sums", (1, 32), "u32", stages=2)
     full = k.mbarriers("full", count=1, stages=2)
-    x = k.fragment("x", registers=4)
+    x, one = k.fragment("x", registers=4), k.fragment("one", registers=1, dtype="u32")
     k.grid(4, 4)
     k.cluster(2, 2)
     peer = k.cta_rank ^ 1
@@ -133,8 +140,15 @@ def every_cluster_op() -> Schedule:
         k.tma.load(tile[1], f_map, (k.block_idx * 8, 0), full[1], multicast=15)
         k.tma.load(tile[0], f_map, (0, 0), full[0], multicast=1 << k.cta_rank)
         k.tma.reduce(f_map, (0, 32), tile[1], op="add")
+        row = tile[1].box((0, 0), (1, 32))
+        k.bulk.load(row, f.box((0, 0), (1, 32)), full[0], multicast=3)
+        there = k.mbarrier.at(full[0], peer)
+        k.bulk.send(tile[1].at(peer), tile[0], there)
+        k.bulk.send(sums[0].at(peer), sums[1], there, op="add")
     k.mem.ld_shared(x.all, tile[0].at(peer).box((0, k.lane), (4, 1)))
     k.mem.st_shared(tile[0].box((0, k.lane), (1, 1)).at(3), x.part(0, 1))
+    place = sums[0].at(peer).box((0, k.lane), (1, 1))
+    k.mem.red_async(place, one.all, k.mbarrier.at(full[0], peer), op="max")
     k.mem.st_async(
         tile[1].at(peer).box((k.lane // 8, 4 * (k.lane % 8)), (1, 4)),
         x.all,

@@ -100,7 +100,7 @@ def test_a_tma_load_reaches_others_by_multicast_only():
     expect(
         build,
         "TmaLoad has an operand in the shared memory of another CTA",
-        "use ld_shared, st_shared or st_async; a TMA load reaches others by multicast",
+        "use ld, st, st_async, red_async, bulk.send; loads reach others by multicast",
     )
 
 
@@ -154,7 +154,7 @@ def test_bad_scopes_and_reductions():
         f_map = k.tensor_map("f_map", k.global_tensor("f", (8, 32), "f32"), box=(8, 32))
         k.tma.reduce(f_map, (0, 0), k.smem_tile("tile", (8, 32), "f32")[0], op="mul")
 
-    expect(reduce, "TMA reduction 'mul'", "use one of add, min, max, and, or, xor")
+    expect(reduce, "reduction 'mul'", "use one of add, min, max, and, or, xor")
 
 
 @pytest.mark.parametrize(

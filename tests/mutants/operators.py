@@ -40,6 +40,9 @@ def is_dropped(op: Op) -> bool:
             | ops.CpAsync()
             | ops.CpAsyncMbarrierArrive()
             | ops.TmaLoad()
+            | ops.BulkLoad()
+            | ops.BulkSend()
+            | ops.RedAsync()
             | ops.CommitGroup()
             | ops.WaitGroup()
             | ops.FenceMbarrierInit()
@@ -61,6 +64,10 @@ def is_dropped(op: Op) -> bool:
             return True
         case (
             ops.TmaStore()
+            | ops.BulkStore()
+            | ops.BulkPrefetch()
+            | ops.TmaPrefetch()
+            | ops.PrefetchTensorMap()
             | ops.MbarrierTestWait()
             | ops.WgmmaMmaAsync()
             | ops.Tcgen05Mma()
@@ -81,7 +88,7 @@ def is_dropped(op: Op) -> bool:
 
 def is_moved(op: Op) -> bool:
     """Whether the op is moved: what synchronises, and the asynchronous copies."""
-    return is_dropped(op) or isinstance(op, ops.TmaStore)
+    return is_dropped(op) or isinstance(op, ops.StoreOp)
 
 
 def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
@@ -119,7 +126,14 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
         case ops.CpAsyncMbarrierArrive(noinc=noinc):
             yield from _stages(op, op.mbarrier, schedule)
             yield "noinc", replace(op, noinc=not noinc)
-        case ops.TmaLoad() | ops.StAsync() | ops.Tcgen05Commit():
+        case (
+            ops.TmaLoad()
+            | ops.BulkLoad()
+            | ops.BulkSend()
+            | ops.StAsync()
+            | ops.RedAsync()
+            | ops.Tcgen05Commit()
+        ):
             yield from _stages(op, op.mbarrier, schedule)
         case ops.WaitGroup(kind=kind, n=n, read=read):
             yield "n+1", replace(op, n=n + 1)
@@ -139,6 +153,10 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
         case (
             ops.CpAsync()
             | ops.TmaStore()
+            | ops.BulkStore()
+            | ops.BulkPrefetch()
+            | ops.TmaPrefetch()
+            | ops.PrefetchTensorMap()
             | ops.CommitGroup()
             | ops.FenceMbarrierInit()
             | ops.BarWarpSync()

@@ -8,7 +8,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier, NamedBarrier
 from asyncsim.ir.expr import Const
-from asyncsim.ir.op import MbarrierOp
+from asyncsim.ir.op import MbarrierOp, MemScope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
 from asyncsim.sync.mbarrier import COUNT_LIMIT, TX_LIMIT
@@ -40,7 +40,7 @@ def _initialised(s: Schedule) -> Iterator[ScheduleError]:
 
 def _stages(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
-        if isinstance(op, MbarrierOp | ops.TmaLoad | ops.CpAsyncMbarrierArrive):
+        if isinstance(op, MbarrierOp | ops.LoadOp | ops.CpAsyncMbarrierArrive):
             ref = op.mbarrier
             have = s.mbarrier(ref.name).stages
             if isinstance(ref.stage, Const) and not 0 <= ref.stage.value < have:
@@ -120,10 +120,12 @@ def _tokens(s: Schedule) -> Iterator[ScheduleError]:
 
 def _no_complete(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
-        if isinstance(op, ops.MbarrierArrive) and op.no_complete and op.mbarrier.rank is not None:
+        if not (isinstance(op, ops.MbarrierArrive) and op.no_complete):
+            continue
+        if op.mbarrier.rank is not None or op.relaxed or op.memory is not MemScope.CTA:
             yield ScheduleError(
-                f"arrive.noComplete on {op.mbarrier.name!r} of another CTA",
-                fix="arrive without no_complete: PTX has that form for the own CTA only",
+                f"arrive.noComplete on {op.mbarrier.name!r} of another CTA, or in another order",
+                fix="arrive without no_complete: PTX has that form as release.cta, in the own CTA",
                 loc=op.loc,
             )
 

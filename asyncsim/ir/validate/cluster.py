@@ -20,7 +20,7 @@ _OWN_ONLY = (
     | ops.MbarrierTestWait
     | ops.CpAsyncMbarrierArrive
 )
-_REMOTE_VIEWS = ops.LdShared | ops.StShared | ops.StAsync
+_REMOTE_VIEWS = ops.LdShared | ops.StShared | ops.StAsync | ops.RedAsync
 
 
 def _size(s: Schedule) -> Iterator[ScheduleError]:
@@ -42,7 +42,11 @@ def _needs_a_cluster(s: Schedule) -> Iterator[ScheduleError]:
         return
     for op in s.ops():
         remote = any(rank is not None for rank in _ranks(op))
-        if remote or isinstance(op, ops.StAsync) or _mask(op) is not None:
+        if (
+            remote
+            or isinstance(op, ops.StAsync | ops.BulkSend | ops.RedAsync)
+            or _mask(op) is not None
+        ):
             yield ScheduleError(
                 f"{type(op).__name__} speaks to other CTAs, and the schedule has no clusters",
                 fix="declare k.cluster(2)",
@@ -66,12 +70,16 @@ def _remote_views(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
         if isinstance(op, _REMOTE_VIEWS):
             continue
-        if any(v.rank is not None for v in _views(op)):
+        if any(v.rank is not None for v in _views(op) if not _is_sent(op, v)):
             yield ScheduleError(
                 f"{type(op).__name__} has an operand in the shared memory of another CTA",
-                fix="use ld_shared, st_shared or st_async; a TMA load reaches others by multicast",
+                fix="use ld, st, st_async, red_async, bulk.send; loads reach others by multicast",
                 loc=op.loc,
             )
+
+
+def _is_sent(op: OpBase, view: SmemView) -> bool:
+    return isinstance(op, ops.BulkSend) and view is op.dst
 
 
 def _async_stores(s: Schedule) -> Iterator[ScheduleError]:
@@ -118,7 +126,7 @@ def _constant_ranks(s: Schedule) -> Iterator[tuple[str, int, SourceLoc | None]]:
 
 
 def _mask(op: OpBase) -> Expr | None:
-    return op.multicast if isinstance(op, ops.TmaLoad | ops.Tcgen05Commit) else None
+    return op.multicast if isinstance(op, ops.LoadOp | ops.Tcgen05Commit) else None
 
 
 def _ranks(op: OpBase) -> Iterator[Expr | None]:

@@ -79,7 +79,7 @@ def _views(s: Schedule) -> Iterator[ScheduleError]:
                     loc=op.loc,
                     rule=Rule.OUT_OF_BOUNDS,
                 )
-        if isinstance(op, ops.TmaLoad | ops.TmaStore):
+        if isinstance(op, ops.TmaLoad | ops.TmaStore | ops.TmaPrefetch):
             continue  # a box of a tensor map may hang over: it is filled or clipped
         if isinstance(op, ops.StGlobal) and op.clip:
             continue
@@ -137,7 +137,7 @@ def _parts(op: OpBase, kind: type[T]) -> Iterator[T]:
 
 def _outputs_are_injective(s: Schedule) -> Iterator[ScheduleError]:
     """Elements of a tensor that is written are apart in memory, so that indices tell them apart."""
-    written = {o.dst.tensor for o in s.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)}
+    written = {o.dst.tensor for o in s.ops() if isinstance(o, ops.StGlobal | ops.StoreOp)}
     for t in s.of_kind(GlobalTensor):
         if t.name in written and _aliased(t):
             yield ScheduleError(

@@ -1,0 +1,53 @@
+"""Operands of bulk copies without a tensor map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, assert_never
+
+from asyncsim.errors import ScheduleError
+from asyncsim.ir import op as ops
+from asyncsim.rules import Rule
+from asyncsim.stream.dyn import Access, Dyn, Proxy
+from asyncsim.stream.operands import Evaluator, Values, constant
+
+if TYPE_CHECKING:
+    from asyncsim.stream.resolve import Resolver
+
+
+def bulk_maker(r: Resolver, op: ops.BulkOp, ev: Evaluator) -> Callable[[Values], Dyn]:
+    """How to resolve one op."""
+    match op:
+        case ops.BulkLoad():
+            return r.load(op, ev)
+        case ops.BulkStore():
+            return r.store(op, ev)
+        case ops.BulkSend(dst=dst, src=view, mbarrier=ref):
+            key = r.barrier(op, ref, ev)
+            read = r.tile(op, view, False, Proxy.ASYNC, ev)
+            write = r.tile(op, dst, True, Proxy.ASYNC, ev)
+            size = r.tile_bytes(view)
+            own = ScheduleError(
+                "BulkSend to the CTA that executes it",
+                fix="name another CTA of the cluster, or copy with ld_shared and st_shared",
+                loc=op.loc,
+                rule=Rule.OUT_OF_BOUNDS,
+            )
+
+            def make(v: Values) -> Dyn:
+                barrier = key(v)
+                if barrier.cta == r.cta:
+                    raise own
+                return Dyn(op, barrier, size, lambda: (read(v), write(v)))
+
+            return make
+        case ops.RedAsync(dst=dst, src=frag, mbarrier=ref):
+            key = r.barrier(op, ref, ev)
+            write = r.tile(op, dst, True, Proxy.GENERIC, ev)
+            regs: Access = r.registers(frag, write=False)
+            size = r.tile_bytes(dst)
+            return lambda v: Dyn(op, key(v), size, lambda: (regs, write(v)))
+        case ops.BulkPrefetch() | ops.TmaPrefetch() | ops.PrefetchTensorMap():
+            return constant(Dyn(op))
+        case _ as unreachable:
+            assert_never(unreachable)
