@@ -309,3 +309,31 @@ def pipelined_readers(*, read: int) -> Schedule:
 def test_an_arrival_publishes_the_groups_that_were_waited_for() -> None:
     assert found(pipelined_readers(read=0)) == []
     assert found(pipelined_readers(read=1)) == ["WAIT_GROUP_TOO_LOOSE"]
+
+
+def tracked_by_two(*, waits: tuple[int, int]) -> Schedule:
+    """The lanes of a warp copy to two slots and let a barrier of 32 arrivals track each; two
+    readers."""
+    k = ScheduleBuilder("tracked")
+    source = k.global_tensor("source", (64, 4), "f32")
+    buf = k.smem_tile("buf", (32, 4), "f32", stages=2)
+    landed, x = k.mbarriers("landed", count=32, stages=2), written(k, "x", registers=4)
+    with k.elect_thread():
+        k.mbarrier.init_all(landed)
+    k.bar.sync()
+    with k.specialize():
+        with k.role("copy", warps=1):
+            for s in range(2):
+                box = source.box((32 * s + k.lane, 0), (1, 4))
+                k.cp_async.copy(buf[s].box((k.lane, 0), (1, 4)), box)
+                k.cp_async.mbarrier_arrive(landed[s], noinc=True)
+        for s, waited in enumerate(waits):
+            with k.role(f"read{s}", warps=1):
+                k.mbarrier.wait(landed[waited], 0)
+                k.mem.ld_shared(x.all, buf[s].box(((k.lane + 1) % 32, 0), (1, 4)))
+    return k.finish()
+
+
+def test_barriers_that_track_the_copies_of_a_warp() -> None:
+    assert found(tracked_by_two(waits=(0, 1))) == []
+    assert found(tracked_by_two(waits=(0, 0))) == ["READ_BEFORE_ARRIVAL"]

@@ -186,3 +186,28 @@ def exit_with_a_copy(*, waits: bool) -> Schedule:
 def test_an_exit_with_a_copy_in_flight() -> None:
     assert found(exit_with_a_copy(waits=True)) == []
     assert found(exit_with_a_copy(waits=False)) == ["OUTSTANDING_AT_EXIT"]
+
+
+def tracked(*, initialised: bool) -> Schedule:
+    """cp.async.mbarrier.arrive on a barrier whose init is known, or comes later."""
+    k = ScheduleBuilder("tracked")
+    k.block(1)
+    source = k.global_tensor("source", (32, 4), "f32")
+    tile, bar = k.smem_tile("tile", (32, 4), "f32"), k.mbarriers("bar", count=32)
+    if initialised:
+        with k.elect_thread():
+            k.mbarrier.init_all(bar)
+        k.bar.sync()
+    k.cp_async.copy(tile[0].box((k.lane, 0), (1, 4)), source.box((k.lane, 0), (1, 4)))
+    k.cp_async.mbarrier_arrive(bar[0], noinc=True)
+    if not initialised:
+        k.bar.sync()
+        with k.elect_thread():
+            k.mbarrier.init_all(bar)
+    k.mbarrier.wait(bar[0], 0)
+    return k.finish()
+
+
+def test_copies_tracked_by_a_barrier_that_is_not_initialised() -> None:
+    assert found(tracked(initialised=True)) == []
+    assert found(tracked(initialised=False)) == ["USE_BEFORE_INIT"]
