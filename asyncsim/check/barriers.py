@@ -45,6 +45,7 @@ class Barriers:
         self._control_mask = layout.carried
         self.proves = not chain_phases  # the reference speaks for all executions
         self.by_key: dict[BarrierKey, Barrier] = {}
+        self.inferred = 0  # plus edges
 
     def init(self, b: Barrier, count: int, step: Step, chains: tuple[Chain, ...]) -> None:
         ended = b.state.generation
@@ -104,7 +105,6 @@ class Barriers:
         """Each lane of an observer arrives ``count`` times; ``tx`` bytes are announced first.
 
         The state that the last of them gets (where they part, condition A fails: no proof).
-
         The lanes arrive one by one: a phase may end between two of them. More arrivals by one
         instruction than a phase takes are an overflow all the same: no phase can be meant.
         """
@@ -365,6 +365,7 @@ class Barriers:
             if landed or not self._layout.covers(clock, epochs, self._control):
                 break
             clock += 1 << b.at
+            self.inferred += 1
             value += 1
         return clock
 

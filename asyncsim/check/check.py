@@ -21,20 +21,21 @@ from asyncsim.stream.program import Program, StreamLimit
 MAX_COMPARED = 10_000  # ops over all CTAs that are enumerated where moves do not decide
 
 
-def check(schedule: Schedule, *, max_states: int = 1_000_000) -> CheckResult:
+def check(schedule: Schedule, *, max_states: int = 1_000_000, jump: bool = True) -> CheckResult:
     """The verdict for every interleaving of warps and every order of completions.
 
     ``max_states`` bounds the search behind a condition that does not hold; when it is used up the
-    verdict is INCOMPLETE and ``note`` names the condition and the two ops. Raises ScheduleError for
+    verdict is INCOMPLETE and ``note`` names the condition and the two ops. ``jump``: pass over
+    rounds of loops that only repeat; the result is the same without. Raises ScheduleError for
     an expression that fails (a division by zero).
     """
     try:
-        return _check(schedule, max_states)
+        return _check(schedule, max_states, jump)
     except StreamLimit as limit:
         return CheckResult(verdict=Verdict.INCOMPLETE, note=str(limit))
 
 
-def _check(schedule: Schedule, max_states: int) -> CheckResult:
+def _check(schedule: Schedule, max_states: int, jump: bool) -> CheckResult:
     program = Program(schedule)
     use = block_use(schedule)
     kinds = Survey([(0, 0, 0)]) if use.uniform else survey(schedule, use)
@@ -47,13 +48,14 @@ def _check(schedule: Schedule, max_states: int) -> CheckResult:
             f"the block index decides what each of {schedule.ctas} CTAs executes; not all of them "
             "were looked at"
         )
-    stats = {"ops": 0, "states": 0, "ctas": len(kinds.blocks)}
+    stats = {"ops": 0, "passed": 0, "states": 0, "ctas": len(kinds.blocks)}
     for block in kinds.blocks:
-        cta = check_cta(program, block, bounds, max_states)
+        cta = check_cta(program, block, bounds, max_states, jump=jump)
         found += cta.findings
         certified &= cta.certified
         notes += [cta.note] if cta.note else []
         stats["ops"] += cta.ops
+        stats["passed"] += cta.execution.report.passed
         stats["states"] += cta.states
         if use.uniform and not _has_error(found):
             found += _overlaps(schedule, use, cta, notes)

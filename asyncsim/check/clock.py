@@ -33,10 +33,19 @@ class Section(IntEnum):
 class ClockLayout:
     """Where the fields of a clock are. ``guard`` has bit 31 of every field set.
 
-    ``carried`` masks what every edge carries, also a relaxed one.
+    ``carried`` masks what every edge carries, also a relaxed one; ``every`` all fields.
     """
 
-    __slots__ = ("_fields", "carried", "components", "guard", "guards", "masks", "width")
+    __slots__ = (
+        "_fields",
+        "carried",
+        "components",
+        "every",
+        "guard",
+        "guards",
+        "masks",
+        "width",
+    )
 
     def __init__(self, components: int, *, tensor: bool = False, peers: bool = False) -> None:
         self.components = components
@@ -49,6 +58,7 @@ class ClockLayout:
         self.guard = sum(self.guards[: Section.TENSOR])
         self.guard += tensor * self.guards[Section.TENSOR]
         self.guard += peers * self.guards[Section.PEER_FENCE]
+        self.every = self.guard - (self.guard >> (FIELD_BITS - 1))
         self.carried = self.masks[Section.CONTROL]
         if tensor:
             self.carried |= self.masks[Section.TENSOR]
@@ -69,6 +79,22 @@ class ClockLayout:
             return a
         keep = larger - (larger >> (FIELD_BITS - 1))
         return b ^ ((a ^ b) & keep)
+
+    def known(self, clock: int) -> int:
+        """The fields that are not 0, as guard bits."""
+        return (clock + self.every) & self.guard
+
+    def moved(self, a: int, b: int, step: int) -> int | None:
+        """The fields (as a mask) in which ``b`` is ``a`` and a step further, where all others are
+        equal; else None."""
+        if a == b:
+            return 0
+        far = b - a
+        if far < 0:
+            return None
+        some = self.known(far)  # the fields that differ
+        fields = some - (some >> (FIELD_BITS - 1))
+        return fields if far == step & fields else None
 
     def covers(self, clock: int, epochs: int, guards: int) -> bool:
         """Every field of ``epochs`` is reached, in the sections whose guards are given."""

@@ -81,7 +81,7 @@ class Copies:
         # groups that nobody waits for are not kept where mbarriers track the copies
         waits = [o for o in execution.schedule.ops() if isinstance(o, ops.WaitGroup)]
         self._waited = {o.kind for o in waits}
-        self._written = {o.dst.tensor for o in stores} - only_reduced(execution.schedule)
+        self.written = {o.dst.tensor for o in stores} - only_reduced(execution.schedule)
 
     def touch(
         self, step: Step, access: Access, parts: Sequence[tuple[Chain, int, Flight | None]]
@@ -110,7 +110,7 @@ class Copies:
                 fault = self._x.bounds.check(step, access)
                 if fault is not None:
                     self._x.fault(fault)
-            if region.tensor in self._written:
+            if region.tensor in self.written:
                 for touch, (chain, _, _) in zip(touches, parts, strict=True):
                     self._x.globals.access(touch, chain.now(step.pos))
         return touches

@@ -19,15 +19,18 @@ from asyncsim.check.execution import Execution
 from asyncsim.check.exits import check_exit
 from asyncsim.check.findings import breach_text, findings_of
 from asyncsim.check.grid import Bounds
-from asyncsim.check.model import Breach, Condition, End, Step
+from asyncsim.check.jump import Jumper
+from asyncsim.check.model import Breach, Condition, End, Step, Unproven
 from asyncsim.check.policy import Delayed, Directed, Eager, HeldBack, Lazy, Policy, Random
 from asyncsim.check.replay import ReplayMismatch, Scripted
 from asyncsim.check.search import Choice, Search, SearchResult
 from asyncsim.check.skeleton import Move, Skeleton, build_skeleton
+from asyncsim.check.snapshot import can_jump
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import MaxNRegDirection, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding, Rule, Severity
+from asyncsim.stream.period import Periods
 from asyncsim.stream.program import Event, Program, run_checked
 
 RANDOM_RUNS = 4
@@ -56,6 +59,7 @@ class _Cta:
         self._program, self._bounds = program, bounds
         self._blocks = program.schedule.cluster_of(block)
         self._events: list[list[Event]] | None = None
+        self._periods = Periods(program.schedule)
         self.suspects: Sequence[Breach] = ()
 
     @property
@@ -69,8 +73,9 @@ class _Cta:
         chain_phases: bool = True,
         counting: Counting | None = None,
         meets: bool = False,
+        jumps: bool = False,
     ) -> tuple[Execution, list[Finding]]:
-        """Run to the end; the findings that it shows."""
+        """Run to the end; the findings that it shows. Raises Unproven if it ``jumps``."""
         schedule = self.schedule
         warps = [(b, w) for b in self._blocks for w in range(schedule.warps)]
         streams = (
@@ -88,10 +93,25 @@ class _Cta:
             counting=counting,
             meets=meets,
         )
+        if jumps:
+            execution.jumper = Jumper(execution, self._periods)
         report = execution.run()
         if report.end is End.FINISHED:
             check_exit(execution)
         return execution, findings_of(execution, report, self.suspects)
+
+    def reference(self, *, jump: bool) -> tuple[Execution, list[Finding]]:
+        """The execution whose conditions decide; with jumps only where they change nothing."""
+        if jump and can_jump(self.schedule):
+            try:
+                first = self.execute(Eager(), chain_phases=False, meets=True, jumps=True)
+            except Unproven:
+                pass
+            else:
+                jumper = first[0].jumper
+                if jumper is not None and jumper.proven():
+                    return first
+        return self.execute(Eager(), chain_phases=False, meets=True)
 
     def _stream(self, block: tuple[int, int, int], warp: int) -> Iterator[Event]:
         return run_checked(self._program.stream(block, warp), MAX_WARP_OPS)
@@ -109,11 +129,16 @@ class _Cta:
 
 
 def check_cta(
-    program: Program, block: tuple[int, int, int], bounds: Bounds, max_states: int
+    program: Program,
+    block: tuple[int, int, int],
+    bounds: Bounds,
+    max_states: int,
+    *,
+    jump: bool = True,
 ) -> CtaVerdict:
-    """Decide one CTA."""
+    """Decide one CTA. ``jump``: rounds that only repeat what has been executed are passed over."""
     cta = _Cta(program, block, bounds)
-    reference, found = cta.execute(Eager(), chain_phases=False, meets=True)
+    reference, found = cta.reference(jump=jump)
     parted = reference.report.parted
     cta.suspects = breaches = list(reference.report.breaches.values())
 

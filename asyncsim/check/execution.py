@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.barriers import Barriers
@@ -59,6 +60,9 @@ from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey, Tag
 from asyncsim.stream.program import Event, WarpPlace
 from asyncsim.sync import SyncFault
+
+if TYPE_CHECKING:
+    from asyncsim.check.jump import Jumper
 
 
 class Execution:
@@ -145,6 +149,7 @@ class Execution:
         self.tracked = TrackedCopies(self, first_tracked) if tracks else None
         self.steps = Steps(self)
         self._seq = 0
+        self.jumper: Jumper | None = None
         asynchronous = (ops.WgmmaFence, ops.WgmmaMmaAsync, ops.Tcgen05Op)
         self._watches = any(isinstance(op, asynchronous) for op in schedule.ops())
         self._relaxed = any(getattr(op, "relaxed", False) for op in schedule.ops())
@@ -248,7 +253,11 @@ class Execution:
             self._schedule_error(cause, None)
             raise StopExecution(cause) from None
         agent.current = event
-        return event
+        jumper = self.jumper
+        if jumper is None or (jumper.leader is not None and jumper.leader is not agent):
+            return event
+        jumper.fetched(agent, event)
+        return agent.current
 
     def _schedule_error(self, cause: ScheduleError, step: Step | None) -> None:
         """An operand that breaks a rule is a finding; any other error makes no schedule at all."""
@@ -340,13 +349,16 @@ class Execution:
         key = fault.rule, op, fault.name
         known = self.report.faults.get(key)
         if known is None or (known.warning and not fault.warning):
+            self.report.changes += 1
             self.report.faults[key] = replace(fault, recent=tuple(self.recent))
 
     def breach(self, breach: Breach) -> None:
         key = (breach.condition, breach.array, breach.step.dyn.op.id)
+        self.report.changes += key not in self.report.breaches
         self.report.breaches.setdefault(key, breach)
 
     def late(self, breach: Breach) -> None:
+        self.report.changes += breach.array not in self.report.late
         self.report.late.setdefault(breach.array, breach)
 
     def clash(self, clash: Clash) -> None:
@@ -364,6 +376,7 @@ class Execution:
         telling = own if x.flight is not None else not own  # a warp barrier repairs the other kind
         was_own = known is not None and known.earlier.step.warp is known.later.step.warp
         if known is None or (telling and was_own is not own):
+            self.report.changes += 1
             self.report.clashes[key] = replace(
                 clash, recent=tuple(self.recent), relaxed=self._relaxed
             )

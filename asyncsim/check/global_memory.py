@@ -12,7 +12,7 @@ from itertools import product
 from asyncsim.check.clashes import Clashes
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.lanes import LaneOverlap
-from asyncsim.check.model import Reason, Step, Touch
+from asyncsim.check.model import Reason, Step, Touch, Unproven
 from asyncsim.ir.op import Scope
 from asyncsim.memory.region import GlobalBox
 from asyncsim.stream.dyn import Access, Proxy
@@ -34,6 +34,7 @@ class GlobalMemory:
         self.writes: dict[Row, int] = {}
         self.writers: dict[str, Step] = {}  # the first write to each tensor
         self.ops: dict[str, set[int]] = {}  # those that touch each tensor
+        self.passed: dict[Row, int] = {}  # entered, but not executed
         self._touches: dict[Row, list[tuple[int, Touch]]] = {}
 
     def access(self, y: Touch, clock: int) -> None:
@@ -46,11 +47,24 @@ class GlobalMemory:
         for row, bits in rows(y.access):
             seen = (self.touched if y.access.write else self.writes).get(row, 0)
             if seen & bits:
+                if self.passed.get(row, 0) & bits:
+                    raise Unproven
                 self._examine(row, bits, y, clock)
             self.touched[row] = self.touched.get(row, 0) | bits
             if y.access.write:
                 self.writes[row] = self.writes.get(row, 0) | bits
             self._touches.setdefault(row, []).append((bits, y))
+
+    def pass_over(self, access: Access) -> bool:
+        """Enter an access that is not executed; whether it meets nothing that has been touched."""
+        alone = True
+        for row, bits in rows(access):
+            alone &= not (self.touched if access.write else self.writes).get(row, 0) & bits
+            self.touched[row] = self.touched.get(row, 0) | bits
+            self.passed[row] = self.passed.get(row, 0) | bits
+            if access.write:
+                self.writes[row] = self.writes.get(row, 0) | bits
+        return alone
 
     def _examine(self, row: Row, bits: int, y: Touch, clock: int) -> None:
         """Check against the touches of a row, and forget those that ``y`` makes redundant."""

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum, IntEnum
+from itertools import islice
 from typing import NamedTuple
 
 from asyncsim.check.clock import FIELD_MASK
@@ -152,6 +153,15 @@ class Warp:
                 return None
             kept.append(event)
         return kept[i]
+
+    def pass_over(self, pos: int, events: int) -> Iterator[Event]:
+        """Take ``events`` events out of the stream at ``pos``; what follows them comes there."""
+        del self._kept[: pos - self._base]
+        self._base = pos
+        yield from self._kept[:events]
+        events -= len(self._kept[:events])
+        self._kept.clear()
+        yield from islice(self._events, events)
 
 
 class Agent:
@@ -370,7 +380,8 @@ class End(Enum):
 class Report:
     """What one execution showed.
 
-    ``parted``: the op of an election at which some lanes of a warp waited for others of it that
+    ``steps``: ops, with those that jumps have ``passed`` over. ``changes``: how often something was
+    entered. ``parted``: the op of an election at which some lanes of a warp waited for others that
     were past the election already. ``late``: per mbarrier array, bytes announced after the phase
     before could complete without them; legal by itself, it explains a read that does not wait for
     its copy.
@@ -382,7 +393,13 @@ class Report:
     clashes: dict[object, Clash] = field(default_factory=dict)
     faults: dict[object, Fault] = field(default_factory=dict)
     steps: int = 0
+    passed: int = 0
+    changes: int = 0
     parted: Step | None = None
+
+
+class Unproven(Exception):
+    """What a jump passed over, or what came after it, needs a closer look."""
 
 
 class StopExecution(Exception):

@@ -60,6 +60,10 @@ class Registers:
         self._changes: list[Change] = []
         self._waiters: list[Agent] = []
 
+    def so_far(self) -> tuple[list[Change], tuple[int, int]]:
+        """What has been changed; how many setmaxnreg have been executed, and how many wait."""
+        return self._changes, (sum(map(len, self._done)), len(self._waiters))
+
     def pool(self, warp: Warp) -> RegisterPool:
         """That of the warp's CTA; in it a warp is its index in the block."""
         return self._pools[warp.place.rank]

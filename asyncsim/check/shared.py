@@ -6,7 +6,7 @@ last writes and the reads since. Overlap between regions is exact, by byte, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from asyncsim.check.clashes import Clashes
@@ -79,6 +79,10 @@ class SharedMemory:
         self._fenced = self._ordered | layout.guards[Section.SHARED_FENCE]
         self._fenced |= layout.guard & layout.guards[Section.PEER_FENCE]
         self._tensor = layout.carried != layout.masks[Section.CONTROL]
+
+    def cells(self) -> Iterable[Cell]:
+        """All that is remembered, in the order in which it was first touched."""
+        return self._cells.values()
 
     def check(self, y: Touch, clock: int) -> None:
         """Compare a touch by an observer with this clock with what has been recorded."""

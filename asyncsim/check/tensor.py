@@ -51,7 +51,7 @@ class WarpRegisters:
         self.commits = self.retired = 0
         self.fence = -1  # stream position of the last wgmma.fence
         self.pending: dict[str, list[tuple[int, int, Step]]] = {}  # fragment: mask, group, wgmma
-        self.touched: dict[str, list[tuple[int, Step]]] = {}  # since the last wgmma.fence
+        self.touched: dict[str, dict[int, Step]] = {}  # masks, since the last wgmma.fence
         self.used: dict[str, tuple[tuple[int, int], Step]] = {}  # shape of the last wgmma
         self.waits: list[Step] = []  # with N > 0, since the group was committed
 
@@ -105,7 +105,7 @@ class TensorCores:
     ) -> None:
         if mine.fence < 0:
             message, other = "first wgmma without a wgmma.fence before it", None
-        elif hit := [t for mask, t in mine.touched.get(d.name, ()) if mask & d.mask]:
+        elif hit := [t for mask, t in mine.touched.get(d.name, {}).items() if mask & d.mask]:
             message, other = f"{d.name} is touched and then used by wgmma without a fence", hit[-1]
         elif (last := mine.used.get(d.name)) and last[0] != shape and last[1].pos > mine.fence:
             message, other = f"{d.name} is used by wgmma of two shapes without a fence", last[1]
@@ -173,8 +173,9 @@ class TensorCores:
         mine = self.registers.get(step.warp.index)
         if mine is None:
             return
-        mine.touched.setdefault(region.name, []).append((region.mask, step))
-        del mine.touched[region.name][:-64]
+        touched = mine.touched.setdefault(region.name, {})
+        touched.pop(region.mask, None)  # the latest comes last
+        touched[region.mask] = step
         for mask, index, use in mine.pending.get(region.name, ()):
             if mask & region.mask:
                 self._in_flight(mine, step, region.name, index, use)

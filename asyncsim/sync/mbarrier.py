@@ -36,13 +36,24 @@ class ArriveState:
 class MbarrierState:
     """One mbarrier object. ``generation`` is the number of completed phases since init.
 
-    Every mutating method returns True if it completed the current phase.
+    Every mutating method returns True if it completed the current phase. ``skipped``: phases that
+    a reader has passed over without executing them; they show in the parity alone.
     """
 
-    __slots__ = ("count", "generation", "initialised", "life", "next_count", "pending", "tx")
+    __slots__ = (
+        "count",
+        "generation",
+        "initialised",
+        "life",
+        "next_count",
+        "pending",
+        "skipped",
+        "tx",
+    )
 
     def __init__(self) -> None:
         self.initialised = False
+        self.skipped = 0
         self.count = self.next_count = self.pending = self.tx = self.generation = self.life = 0
 
     def init(self, count: int) -> None:
@@ -55,7 +66,7 @@ class MbarrierState:
         self.initialised = True
         self.life += 1
         self.count = self.next_count = self.pending = count
-        self.tx = self.generation = 0
+        self.tx = self.generation = self.skipped = 0
 
     def inval(self) -> None:
         """mbarrier.inval: only init is valid afterwards."""
@@ -114,7 +125,7 @@ class MbarrierState:
         A fresh barrier passes parity 1 and blocks parity 0.
         """
         self._live("wait")
-        return (self.generation & 1) != parity
+        return ((self.generation + self.skipped) & 1) != parity
 
     def arrive_state(self) -> ArriveState:
         """The state that an arrive returns if it is executed now."""

@@ -1,0 +1,251 @@
+"""The statements of one warp executed with numbers that may move (linear.py).
+
+``Program`` compiles the same statements to a generator of plain numbers; this interpreter can be
+stopped between two ops, its variables read, set in motion, and run on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from asyncsim.ir.expr import (
+    Arg,
+    Builtin,
+    BuiltinRef,
+    Expr,
+    Var,
+    is_lane_varying,
+    python_source,
+    walk,
+)
+from asyncsim.ir.op import Compute, GlobalView, MbarrierWait, OpBase
+from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
+from asyncsim.stream.linear import Linear, NotLinear, Number, Windows
+from asyncsim.stream.operands import operand_exprs
+from asyncsim.stream.program import WarpPlace
+
+Env = dict[str, Number]
+Compiled = Callable[[Env], Any]
+
+_BUILTINS = {
+    Builtin.BLOCK_IDX_X: "block_idx.x",
+    Builtin.BLOCK_IDX_Y: "block_idx.y",
+    Builtin.BLOCK_IDX_Z: "block_idx.z",
+    Builtin.CTA_RANK: "rank",
+    Builtin.LANE: "lane",
+    Builtin.THREAD_IN_ROLE: "lane",
+}
+
+
+def global_views(op: OpBase) -> list[GlobalView]:
+    """Every box of global memory among the operands, those that shared operands mean included."""
+    found: list[GlobalView] = []
+    for name in type(op).__dataclass_fields__:
+        value = getattr(op, name)
+        for item in value if isinstance(value, tuple) else (value,):
+            view = item if isinstance(item, GlobalView) else getattr(item, "expects", None)
+            if isinstance(view, GlobalView):
+                found.append(view)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """The operands of one op as functions of the variables.
+
+    ``boxes``: the tensor and start of each global box; ``fixed``: all other operands;
+    ``inside``: the variables in what differs from lane to lane; ``parity``: which of ``fixed`` is
+    the parity of a wait, or -1.
+    """
+
+    boxes: tuple[tuple[str, Compiled], ...]
+    fixed: Compiled
+    inside: Compiled
+    parity: int
+
+
+@dataclass(slots=True)
+class ExprTable:
+    """Compiled expressions of a schedule, kept by its tracers."""
+
+    single: dict[tuple[Expr, bool], Compiled] = field(default_factory=dict)
+    operands: dict[tuple[int, bool], Operands] = field(default_factory=dict)
+
+    def value(self, expr: Expr, in_role: bool) -> Compiled:
+        found = self.single.get((expr, in_role))
+        if found is None:
+            found = self.single[expr, in_role] = _compiled(_source(expr, in_role))
+        return found
+
+    def of(self, op: OpBase, in_role: bool) -> Operands:
+        found = self.operands.get((op.id, in_role))
+        if found is None:
+            found = self.operands[op.id, in_role] = _operands(op, in_role)
+        return found
+
+
+def _operands(op: OpBase, in_role: bool) -> Operands:
+    views = global_views(op)
+    starts = {id(e) for view in views for e in view.start}
+    fixed = [e for e in operand_exprs(op) if id(e) not in starts]
+    if isinstance(op, Compute):  # its integers are for evaluate
+        plain = {id(o) for o in op.operands}
+        fixed = [e for e in fixed if id(e) not in plain]
+    parity = next(
+        (i for i, e in enumerate(fixed) if isinstance(op, MbarrierWait) and e is op.parity), -1
+    )
+    lanes = [e for e in (*fixed, *(e for v in views for e in v.start)) if is_lane_varying(e)]
+    inside = dict.fromkeys(n for e in lanes for n in walk(e) if isinstance(n, Var))
+    return Operands(
+        tuple((view.tensor, _tuple(view.start, in_role)) for view in views),
+        _tuple(fixed, in_role),
+        _tuple(inside, in_role),
+        parity,
+    )
+
+
+def _tuple(exprs: Any, in_role: bool) -> Compiled:
+    return _compiled("(" + "".join(f"{_source(e, in_role)}, " for e in exprs) + ")")
+
+
+def _compiled(source: str) -> Compiled:
+    scope: dict[str, object] = {"__builtins__": {}, "min": min, "max": max}
+    function: Compiled = eval(f"lambda e: {source}", scope)
+    return function
+
+
+def _source(expr: Expr, in_role: bool) -> str:
+    def leaf(node: Expr) -> str:
+        match node:
+            case Var(name):
+                return f"e[{'v_' + name!r}]"
+            case Arg(name):
+                return f"e[{'a_' + name!r}]"
+            case BuiltinRef(Builtin.WARP_IN_ROLE):
+                return "e['warp_in_role']" if in_role else "e['warp']"
+            case BuiltinRef(builtin):
+                return f"e[{_BUILTINS[builtin]!r}]"
+            case _:
+                raise AssertionError(node)
+
+    return python_source(expr, leaf)
+
+
+@dataclass(slots=True)
+class Round:
+    """A loop that has begun: its next index moves by ``slope`` a window."""
+
+    loop: For
+    in_role: bool
+    count: Number
+    at: int = 0
+    slope: int = 0
+
+
+class Tracer:
+    """One warp's statements. ``env``: the values of its variables; ``rounds``: the open loops."""
+
+    def __init__(self, schedule: Schedule, place: WarpPlace, table: ExprTable) -> None:
+        self._schedule, self._place, self._table = schedule, place, table
+        self.windows = Windows()
+        self.rounds: list[Round] = []
+        self.in_role = place.role == "block"
+        x, y, z = place.block
+        self.env: Env = {f"a_{n}": v for n, v in schedule.args}
+        self.env |= {"block_idx.x": x, "block_idx.y": y, "block_idx.z": z, "rank": place.rank}
+        self.env |= {"warp": place.warp, "warp_in_role": place.warp_in_role}
+        self.env["lane"] = Linear(None, 0, self.windows)
+        self._ops = self._block(schedule.body)
+
+    def next(self) -> OpBase | None:
+        """The next op; None after the last one."""
+        return next(self._ops, None)
+
+    def state(self) -> dict[str, int]:
+        """Every variable and the index of every open loop, where all are plain numbers."""
+        found = {n: v for n, v in self.env.items() if isinstance(v, int)}
+        return found | {f"round {i} of {r.loop.var}": r.at for i, r in enumerate(self.rounds)}
+
+    def move(self, slopes: dict[str, int]) -> None:
+        """Set the variables in motion. Raises NotLinear."""
+        for name, value in self.env.items():
+            if isinstance(value, int) and slopes.get(name):
+                self.env[name] = Linear(value, slopes[name], self.windows)
+        for i, r in enumerate(self.rounds):
+            r.slope = slopes[f"round {i} of {r.loop.var}"]
+            again = self._table.value(r.loop.trip_count, r.in_role)(self.env)
+            if isinstance(again, Linear) or again != r.count:
+                raise NotLinear
+
+    def arrived(self, begin: dict[str, int], slopes: dict[str, int]) -> bool:
+        """Whether all that moves is one window further than at ``begin``, and moves on alike."""
+        seen: dict[str, int] = {}
+        for name, value in self.env.items():
+            if isinstance(value, Linear):
+                if value.value is None:
+                    continue
+                if value.slope != slopes.get(name):
+                    return False
+                seen[name] = value.value
+            else:
+                if slopes.get(name):
+                    return False
+                seen[name] = value
+        for i, r in enumerate(self.rounds):
+            name = f"round {i} of {r.loop.var}"
+            if r.slope != slopes.get(name):
+                return False
+            seen[name] = r.at
+        return seen == {n: v + slopes[n] for n, v in begin.items()}
+
+    # -- statements ------------------------------------------------------------------------------
+
+    def _value(self, expr: Expr) -> Any:
+        return self._table.value(expr, self.in_role)(self.env)
+
+    def operands(self, op: OpBase) -> Operands:
+        return self._table.of(op, self.in_role)
+
+    def _block(self, body: tuple[Stmt, ...]) -> Iterator[OpBase]:
+        for s in body:
+            if isinstance(s, OpBase):
+                yield s
+            else:
+                yield from self._statement(s)
+
+    def _statement(self, s: Stmt) -> Iterator[OpBase]:
+        match s:
+            case For():
+                yield from self._loop(s)
+            case When(condition=test, body=body, orelse=orelse):
+                yield from self._block(body if self._value(test) else orelse)
+            case Set(var=var, value=value):
+                self.env[f"v_{var}"] = self._value(value)
+            case Elect(body=body, of_role=of_role, others=others):
+                place = self._place
+                if not of_role or (place.warp_in_role if self.in_role else place.warp) == 0:
+                    yield from self._block(body)
+                yield from self._block(others)
+            case Specialize(roles=roles):
+                for role in roles:
+                    if role.name == self._place.role:
+                        self.in_role = True
+                        yield from self._block(role.body)
+                        self.in_role = False
+            case _:
+                raise AssertionError(s)
+
+    def _loop(self, s: For) -> Iterator[OpBase]:
+        r = Round(s, self.in_role, self._value(s.trip_count))
+        self.rounds.append(r)
+        while True:
+            at: Number = Linear(r.at, r.slope, self.windows) if r.slope else r.at
+            if not at < r.count:
+                break
+            self.env[f"v_{s.var}"] = at
+            yield from self._block(s.body)
+            r.at += 1
+        self.rounds.pop()
