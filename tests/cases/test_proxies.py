@@ -68,7 +68,8 @@ def test_generic_writes_before_a_bulk_store() -> None:
         assert found(stored(fence=fence)) == ["MISSING_PROXY_FENCE"]
 
 
-def test_no_fence_after_an_observed_landing() -> None:
+def landed(*, wait: str) -> Schedule:
+    """A TMA load by one thread, read, and overwritten, by another that waits before or after."""
     c = Case()
     full = c.bars("full")
     c.start()
@@ -76,10 +77,21 @@ def test_no_fence_after_an_observed_landing() -> None:
         with c.thread("load"):
             c.load(full[0], 0)
         with c.thread("use"):
-            c.k.mbarrier.wait(full[0], 0)
+            if wait == "before":
+                c.k.mbarrier.wait(full[0], 0)
             c.read(0)
+            if wait == "after":
+                c.k.mbarrier.wait(full[0], 0)
             c.k.mem.st_shared(c.buf[0], c.reg.all)
-    assert found(c.k.finish()) == []
+    return c.k.finish()
+
+
+def test_no_fence_after_an_observed_landing() -> None:
+    assert found(landed(wait="before")) == []
+
+
+def test_a_read_before_the_wait_for_a_landing() -> None:
+    assert found(landed(wait="after")) == ["READ_BEFORE_ARRIVAL"]
 
 
 def test_no_fence_around_cp_async() -> None:

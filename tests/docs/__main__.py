@@ -6,9 +6,12 @@ from pathlib import Path
 from tests.docs.case_page import CASES_PAGE, cases_text
 from tests.docs.pages import ROOT, pages, update
 from tests.docs.proof_tables import HARDWARE_PAGE, with_tables
+from tests.docs.ptx_page import PTX_PAGE, ptx_text
 from tests.docs.rule_page import RULES_PAGE, rules_text
 
 chosen = [Path(name).resolve() for name in sys.argv[1:]] or pages()
+if PTX_PAGE in chosen:
+    PTX_PAGE.write_text(ptx_text(), encoding="utf-8")
 if CASES_PAGE in chosen:
     CASES_PAGE.write_text(cases_text(), encoding="utf-8")
 if RULES_PAGE in chosen:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.docs.case_page import CASES, CASES_PAGE, cases_text
-from tests.docs.nodes import TESTS, missing, unknown_rules
+from tests.docs.nodes import TESTS, faults
 
 NO_RULE = {"clean", "predict", "refused"}
 
@@ -15,14 +15,19 @@ def test_the_page_is_current() -> None:
 def test_rules_and_tests_of_the_cases_exist() -> None:
     wrong = []
     for family in CASES["family"]:
-        for source, _, rules, node in family["rows"]:
-            wrong += [missing(node)] if missing(node) else []
-            if rules in NO_RULE:
-                continue
-            wrong += [f"{source}: no rule {name}" for name in unknown_rules(rules)]
-            text = (TESTS / node.partition("::")[0]).read_text(encoding="utf-8")
-            wrong += [f"{node} does not name {r}" for r in rules.split(", ") if r not in text]
+        for _, _, rules, node in family["rows"]:
+            wrong += faults(node, "" if rules in NO_RULE else rules)
     assert wrong == []
+
+
+def test_a_wrong_reference_is_named() -> None:
+    node = "docs/test_case_page.py::test_a_wrong_reference_is_named"
+    assert faults(node) == []
+    assert faults(node, "NO_SUCH") == [f"{node}: no rule NO_SUCH"]
+    assert faults("docs/test_case_page.py::test_x") == [
+        "docs/test_case_page.py::test_x: no such test"
+    ]
+    assert faults("docs/none.py::test_x") == ["docs/none.py::test_x: no such file"]
 
 
 def test_every_test_of_a_case_is_listed() -> None:
