@@ -98,8 +98,12 @@ class Declarations:
         swizzle: int = 0,
         oob_fill: OobFill = OobFill.ZERO,
         l2_promotion_bytes: int = 128,
+        in_global: bool = False,
     ) -> TensorMapHandle:
-        """A TMA descriptor of ``tensor``; ``box`` is row-major, ``swizzle`` 0, 32, 64 or 128."""
+        """A TMA descriptor of ``tensor``; ``box`` is row-major, ``swizzle`` 0, 32, 64 or 128.
+
+        ``in_global``: not a kernel parameter; each CTA has a copy in global memory to change.
+        """
         self._new_name(name)
         decl = TensorMap(
             name=name,
@@ -109,6 +113,7 @@ class Declarations:
             oob_fill=oob_fill,
             element_strides=(1,) * len(box),
             l2_promotion_bytes=l2_promotion_bytes,
+            in_global=in_global,
             loc=caller(),
         )
         self._decls.append(decl)

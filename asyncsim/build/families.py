@@ -9,6 +9,7 @@ from asyncsim.build.handles import (
     FragmentHandle,
     GlobalHandle,
     NamedBarrierHandle,
+    TensorMapHandle,
     TileView,
 )
 from asyncsim.build.value import Index, Value, as_expr
@@ -190,6 +191,23 @@ class FenceFamily(Family):
             ) from None
         self._k.emit(ops.FenceProxyAsync, space=which)
 
+    def acq_rel(self, scope: str = "gpu") -> None:
+        """fence.acq_rel at ``cta``, ``cluster`` or ``gpu`` scope: makes relaxed arrives after it
+        release, and relaxed waits before it acquire."""
+        self._k.emit(ops.Fence, fence_scope=_fence_scope(scope))
+
+    def sc(self, scope: str = "gpu") -> None:
+        """fence.sc (membar, __threadfence): as ``acq_rel``, and sequentially consistent."""
+        self._k.emit(ops.Fence, fence_scope=_fence_scope(scope), sc=True)
+
+    def tensormap_release(self) -> None:
+        """fence.proxy.tensormap release, by the thread that has changed tensor maps."""
+        self._k.emit(ops.FenceProxyTensormap)
+
+    def tensormap_acquire(self, tensor_map: TensorMapHandle) -> None:
+        """fence.proxy.tensormap acquire of a map, by the thread that will copy by it."""
+        self._k.emit(ops.FenceProxyTensormap, tensor_map=tensor_map.decl.name)
+
 
 class MemFamily(Family):
     """Plain loads and stores, and compute."""
@@ -311,6 +329,15 @@ def _chunks(
             dst.box((row, col), (1, per_chunk)),
             src.box((row + start[0], col + start[1]), (1, per_chunk)),
         )
+
+
+def _fence_scope(name: str) -> ops.FenceScope:
+    try:
+        return ops.FenceScope(name)
+    except ValueError:
+        raise ScheduleError(
+            f"fence at scope {name!r}", fix="use cta, cluster or gpu", loc=caller()
+        ) from None
 
 
 def reduction(name: str) -> ops.ReduceOp:

@@ -49,6 +49,10 @@ class TmaFamily(Family):
         name = tensor_map.decl.name
         self._k.emit(ops.TmaPrefetch, tensor_map=name, src=tensor_map.box(start))
 
+    def replace(self, tensor_map: TensorMapHandle, *, field: str = "global_address") -> None:
+        """tensormap.replace: change a field of the CTA's copy of a map (``in_global=True``)."""
+        self._k.emit(ops.TensormapReplace, tensor_map=tensor_map.decl.name, field=field)
+
     def prefetch_map(self, tensor_map: TensorMapHandle) -> None:
         """prefetch.tensormap: bring the descriptor itself; a hint."""
         self._k.emit(ops.PrefetchTensorMap, tensor_map=tensor_map.decl.name)

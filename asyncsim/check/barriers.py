@@ -248,7 +248,7 @@ class Barriers:
                 self._require(b, start, max(1, observed + 1), step, Condition.D)
                 clock = self._layout.join(clock, start)
             if observed >= 0:
-                chain.clock = self._layout.join(clock, acquired(self._layout, b, step))
+                chain.clock = self._layout.join(clock, acquired(self._layout, b, chain, step))
             b.waits.append((chain, step))
         if counted:
             self._count_wait(b, chains, step, observed)

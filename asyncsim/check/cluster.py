@@ -40,7 +40,7 @@ class ClusterBarrier:
         self._waiters: list[Agent] = []
 
     def arrive(self, step: Step, clock: int, *, relaxed: bool) -> None:
-        """Count a warp in; a relaxed arrive orders the round and releases nothing."""
+        """Count a warp in; a relaxed arrive releases what a fence has covered."""
         warp = step.warp.index
         if warp in self._owed:
             self._undefined(
@@ -50,9 +50,10 @@ class ClusterBarrier:
             )
         self._owed[warp] = self.rounds
         self.arrived.add(warp)
-        self._gather = self._layout.join(
-            self._gather, clock & self._control_mask if relaxed else clock
-        )
+        if relaxed:
+            fenced = self._layout.join(step.warp.elected.sent_far, step.warp.others.sent_far)
+            clock = clock & self._control_mask | fenced & ~self._control_mask
+        self._gather = self._layout.join(self._gather, clock)
         self._complete()
 
     def wait(self, agent: Agent, step: Step) -> bool:

@@ -100,6 +100,8 @@ class Copies:
             touch.flight = flight
             if flight is not None:
                 flight.touches.append(touch)
+            if self._x.changes_maps:
+                self._x.maps.used(chain, step, touch)
             touches.append(touch)
         if isinstance(region, SmemRegion):
             for touch, (chain, _, _) in zip(touches, parts, strict=True):

@@ -19,6 +19,8 @@ def op_text(dyn: Dyn) -> str:
         return tcgen05_text(dyn, op)
     if isinstance(op, ops.BulkOp):
         return bulk_text(dyn, op)
+    if isinstance(op, ops.OrderOp):
+        return order_text(op)
     match op:
         case ops.MbarrierInit():
             return f"mbarrier.init {dyn.barrier} count {dyn.value}"
@@ -104,6 +106,19 @@ def bulk_text(dyn: Dyn, op: ops.BulkOp) -> str:
             return f"TMA prefetch {src.tensor}"
         case ops.PrefetchTensorMap(tensor_map=name):
             return f"prefetch.tensormap {name}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def order_text(op: ops.OrderOp) -> str:
+    """The same, of a fence or of a change of a tensor map."""
+    match op:
+        case ops.Fence(fence_scope=scope, sc=sc):
+            return f"fence.{'sc' if sc else 'acq_rel'}.{scope.value}"
+        case ops.TensormapReplace(tensor_map=name):
+            return f"tensormap.replace {name}"
+        case ops.FenceProxyTensormap(tensor_map=name):
+            return f"fence.proxy.tensormap {f'acquire {name}' if name else 'release'}"
         case _ as unreachable:
             assert_never(unreachable)
 

@@ -48,6 +48,7 @@ from asyncsim.check.shared import SharedMemory
 from asyncsim.check.steps import Handler, Steps
 from asyncsim.check.tcgen05 import Tcgen05Steps
 from asyncsim.check.tensor import TensorCores, Warpgroup, WarpRegisters
+from asyncsim.check.tensormaps import TensorMaps
 from asyncsim.check.tmem import TensorClock
 from asyncsim.check.witness import KEPT, LOCAL
 from asyncsim.errors import ScheduleError
@@ -147,6 +148,8 @@ class Execution:
         self.recent: deque[tuple[Step, bool]] = deque(maxlen=KEPT)
         self.tcgen05 = Tcgen05Steps(self, TensorClock(self.layout, cluster + 1))
         self.tracked = TrackedCopies(self, first_tracked) if tracks else None
+        self.maps = TensorMaps(self)
+        self.changes_maps = any(isinstance(op, ops.TensormapReplace) for op in schedule.ops())
         self.steps = Steps(self)
         self._seq = 0
         self.jumper: Jumper | None = None

@@ -41,6 +41,8 @@ class Chain:
         "acquired",
         "clock",
         "component",
+        "heard",
+        "heard_far",
         "idle_waits",
         "initialised",
         "issued",
@@ -49,6 +51,8 @@ class Chain:
         "peeks",
         "phase_waits",
         "queues",
+        "sent",
+        "sent_far",
         "shift_control",
         "shift_memory",
         "states",
@@ -65,6 +69,8 @@ class Chain:
         self.clock = 0
         self.acquired = 0  # tcgen05 ops that the next one comes after: own, and by after-fences
         self.own = 0
+        self.sent = self.sent_far = 0  # what a relaxed arrive releases, after a fence
+        self.heard = self.heard_far = 0  # what relaxed waits make known at the next fence
         self.shift_control, self.shift_memory = shifts
         self.units = 1 << shifts[0] | 1 << shifts[1]
         self.queues: dict[GroupKind, GroupQueue] = {}

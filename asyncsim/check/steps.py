@@ -43,6 +43,8 @@ class Steps:
             return self._x.tcgen05.bind(op)
         if isinstance(op, ops.BulkOp):
             return self._bulk(op)
+        if isinstance(op, ops.OrderOp):
+            return self._order(op)
         match op:
             case ops.MbarrierInit() | ops.MbarrierInval():
                 return self._lifecycle
@@ -120,6 +122,29 @@ class Steps:
                 return lambda agent, step: True  # hints
             case _ as unreachable:
                 assert_never(unreachable)
+
+    def _order(self, op: ops.OrderOp) -> Handler:
+        match op:
+            case ops.Fence():
+                return self._fence
+            case ops.TensormapReplace():
+                return self._x.maps.replace
+            case ops.FenceProxyTensormap():
+                return self._x.maps.fence
+            case _ as unreachable:
+                assert_never(unreachable)
+
+    def _fence(self, agent: Agent, step: Step) -> bool:
+        op, join = step.dyn.op, self._x.layout.join
+        assert isinstance(op, ops.Fence)
+        for chain in chains_of(agent, step):
+            chain.now(step.pos)
+            chain.clock = join(chain.clock, chain.heard)
+            if op.fence_scope is not ops.FenceScope.CTA:
+                chain.clock = join(chain.clock, chain.heard_far)
+                chain.sent_far = chain.publish(step.pos)
+            chain.sent = chain.publish(step.pos)
+        return True
 
     # -- mbarriers and fences ----------------------------------------------------------------
 

@@ -67,6 +67,7 @@ class TensorMap:
     oob_fill: OobFill = OobFill.ZERO
     element_strides: tuple[int, ...] = ()
     l2_promotion_bytes: int = 128
+    in_global: bool = False  # a copy for each CTA, which the kernel may change; else a parameter
     loc: SourceLoc | None = None
 
 

@@ -32,6 +32,11 @@ from asyncsim.ir.operand import ReduceOp as ReduceOp
 from asyncsim.ir.operand import Scope as Scope
 from asyncsim.ir.operand import SmemView as SmemView
 from asyncsim.ir.operand import TmemView as TmemView
+from asyncsim.ir.order import Fence as Fence
+from asyncsim.ir.order import FenceProxyTensormap as FenceProxyTensormap
+from asyncsim.ir.order import FenceScope as FenceScope
+from asyncsim.ir.order import OrderOp as OrderOp
+from asyncsim.ir.order import TensormapReplace as TensormapReplace
 from asyncsim.ir.tcgen05 import Tcgen05Alloc as Tcgen05Alloc
 from asyncsim.ir.tcgen05 import Tcgen05Commit as Tcgen05Commit
 from asyncsim.ir.tcgen05 import Tcgen05Cp as Tcgen05Cp
@@ -359,4 +364,4 @@ TensorOp = WgmmaFence | WgmmaMmaAsync
 MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute
 LoadOp = TmaLoad | BulkLoad
 StoreOp = TmaStore | BulkStore
-Op = MbarrierOp | CopyOp | BulkOp | SyncOp | ClusterOp | TensorOp | Tcgen05Op | MemoryOp
+Op = MbarrierOp | CopyOp | BulkOp | OrderOp | SyncOp | ClusterOp | TensorOp | Tcgen05Op | MemoryOp

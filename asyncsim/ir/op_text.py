@@ -20,6 +20,7 @@ from asyncsim.ir.op import (
     MemoryOp,
     MemScope,
     Op,
+    OrderOp,
     SmemView,
     SyncOp,
     Tcgen05Op,
@@ -52,6 +53,8 @@ def op_text(op: Op, schedule: Schedule) -> str:
         return _copy(op, schedule)
     if isinstance(op, BulkOp):
         return _bulk(op, schedule)
+    if isinstance(op, OrderOp):
+        return _order(op)
     if isinstance(op, SyncOp):
         return _sync(op, schedule)
     if isinstance(op, ClusterOp):
@@ -165,6 +168,20 @@ def _reducing(spaces: str, reduce: ops.ReduceOp | None) -> str:
     if reduce is None:
         return f"cp.async.bulk.{spaces}"
     return f"cp.reduce.async.bulk.{spaces}.{reduce.value}"
+
+
+def _order(op: OrderOp) -> str:
+    match op:
+        case ops.Fence(fence_scope=scope, sc=sc):
+            return f"fence.{'sc' if sc else 'acq_rel'}.{scope.value}"
+        case ops.TensormapReplace(tensor_map=tensor_map, field=field):
+            return f"tensormap.replace.tile.{field}.global.b1024 {tensor_map}"
+        case ops.FenceProxyTensormap(tensor_map=None):
+            return "fence.proxy.tensormap::generic.release.gpu"
+        case ops.FenceProxyTensormap(tensor_map=tensor_map):
+            return f"fence.proxy.tensormap::generic.acquire.gpu {tensor_map}, 128"
+        case _ as unreachable:
+            assert_never(unreachable)
 
 
 def _sync(op: SyncOp, s: Schedule) -> str:

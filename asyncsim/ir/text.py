@@ -60,7 +60,8 @@ def _memory(s: Schedule) -> Iterator[str]:
     for m in s.of_kind(TensorMap):
         yield _placed(
             f"  {m.name}: tensor map of {m.tensor}, box {_sizes(m.box)}, "
-            f"{_swizzle(m.swizzle.value)}, outside {m.oob_fill.value}",
+            f"{_swizzle(m.swizzle.value)}, outside {m.oob_fill.value}"
+            f"{', one for each CTA in global memory' if m.in_global else ''}",
             m.loc,
         )
     yield f"shared memory, {s.smem_bytes} bytes"

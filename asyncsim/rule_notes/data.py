@@ -148,4 +148,16 @@ k.mem.st_global(out.box((0, k.lane), (1, 1)), r.all)
 """,
         fix="Let the coordinates depend on the block index.",
     ),
+    Rule.DESCRIPTOR_LIFETIME: RuleNote(
+        example="""\
+own_map = k.tensor_map("own_map", data, box=(8, 32), in_global=True)
+with k.elect_thread():
+    k.mbarrier.arrive_expect_tx(full[0], 1024)
+    k.tma.load(ring[0], own_map, (0, 0), full[0])
+    k.tma.replace(own_map)  # the copy may still read it
+    k.mbarrier.wait(full[0], 0)
+""",
+        fix="Wait for all copies by a map before it changes; then fence, tell the thread that "
+        "copies, and let it fence: `k.fence.tensormap_release()`, `tensormap_acquire(map)`.",
+    ),
 }

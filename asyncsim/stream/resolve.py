@@ -126,6 +126,9 @@ class Resolver:
                 | ops.FenceProxyAsync()
                 | ops.BarWarpSync()
                 | ops.WgmmaFence()
+                | ops.Fence()
+                | ops.FenceProxyTensormap()
+                | ops.TensormapReplace()
             ):
                 return constant(Dyn(op))
             case ops.WaitGroup(n=n):

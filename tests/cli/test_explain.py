@@ -68,7 +68,7 @@ def test_json_of_a_rule(cli) -> None:  # type: ignore[no-untyped-def]
 
 
 def test_json_of_a_reserved_rule(cli) -> None:  # type: ignore[no-untyped-def]
-    value = json.loads(cli("explain", "DESCRIPTOR_LIFETIME", "--json").out)
+    value = json.loads(cli("explain", "PAYLOAD_OVER_LIVE_BARRIER", "--json").out)
     assert (value["example"], value["finding"], value["fix"], value["setup"]) == (
         None,
         None,
@@ -109,8 +109,8 @@ def test_the_example_is_a_file_that_check_takes(cli, tmp_path) -> None:  # type:
         ("explain --example", "--example needs a RULE; `asyncsim explain` lists them all"),
         ("explain DEADLOCK --example --json", "--example prints a Python file; leave --json out"),
         (
-            "explain DESCRIPTOR_LIFETIME --example",
-            "DESCRIPTOR_LIFETIME has no example: nothing reports it yet",
+            "explain PAYLOAD_OVER_LIVE_BARRIER --example",
+            "PAYLOAD_OVER_LIVE_BARRIER has no example: nothing reports it yet",
         ),
     ],
 )

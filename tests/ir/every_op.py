@@ -33,6 +33,7 @@ def every_op() -> Schedule:
     out = k.global_tensor("out", (256, 64), "f32", output=True)
     a_map = k.tensor_map("a_map", a, box=(64, 64), swizzle=128)
     f_map = k.tensor_map("f_map", f, box=(64, 32), oob_fill=OobFill.NAN)
+    free_map = k.tensor_map("free_map", f, box=(64, 32), in_global=True)
     a_tile = k.smem_tile("a_tile", (64, 64), "bf16", stages=2, swizzle=128)
     f_tile = k.smem_tile("f_tile", (64, 32), "f32")
     full = k.mbarriers("full", count=1, stages=2)
@@ -72,6 +73,8 @@ def every_op() -> Schedule:
             k.mem.st_global(out.box((k.thread_in_role, 0), (1, 4)), x.all)
             k.mem.st_global(out.box((k.thread_in_role + 192, 62), (1, 4)), x.all, clip=True)
             k.fence.proxy_async("global")
+            k.fence.acq_rel("cta")
+            k.fence.sc()
         with k.role("copy", warps=1):
             k.cp_async.copy(
                 f_tile[0].box((k.lane, 0), (1, 4)), f.box((k.lane, 8), (1, 4)), src_bytes=8
@@ -100,6 +103,9 @@ def every_op() -> Schedule:
                 k.tma.store(f_map, (k.block_idx_y * 64, 32), f_tile[0])
                 k.bulk.commit_group()
                 k.bulk.wait_group(0, read=True)
+                k.tma.replace(free_map, field="global_dim")
+                k.fence.tensormap_release()
+                k.fence.tensormap_acquire(free_map)
                 k.bulk.prefetch(f.box((0, 0), (1, 32)))
                 k.tma.prefetch(a_map, (0, 0))
                 k.tma.prefetch_map(a_map)

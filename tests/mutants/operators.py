@@ -47,6 +47,8 @@ def is_dropped(op: Op) -> bool:
             | ops.WaitGroup()
             | ops.FenceMbarrierInit()
             | ops.FenceProxyAsync()
+            | ops.Fence()
+            | ops.FenceProxyTensormap()
             | ops.BarSync()
             | ops.BarArrive()
             | ops.BarWarpSync()
@@ -64,6 +66,7 @@ def is_dropped(op: Op) -> bool:
             return True
         case (
             ops.TmaStore()
+            | ops.TensormapReplace()
             | ops.BulkStore()
             | ops.BulkPrefetch()
             | ops.TmaPrefetch()
@@ -153,6 +156,9 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
         case (
             ops.CpAsync()
             | ops.TmaStore()
+            | ops.Fence()
+            | ops.FenceProxyTensormap()
+            | ops.TensormapReplace()
             | ops.BulkStore()
             | ops.BulkPrefetch()
             | ops.TmaPrefetch()

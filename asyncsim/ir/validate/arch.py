@@ -63,6 +63,7 @@ def needs(op: Op) -> Needs:
             | ops.BulkPrefetch()
             | ops.TmaPrefetch()
             | ops.PrefetchTensorMap()
+            | ops.FenceProxyTensormap()
             | ops.FenceMbarrierInit()
             | ops.FenceProxyAsync()
             | ops.BarrierClusterArrive()
@@ -74,7 +75,9 @@ def needs(op: Op) -> Needs:
             return _GROUPS[kind]
         case ops.WgmmaFence() | ops.WgmmaMmaAsync():
             return Needs.SM_90A
-        case ops.SetMaxNReg():
+        case ops.Fence(fence_scope=scope):
+            return Needs.HOPPER_ON if scope is ops.FenceScope.CLUSTER else Needs.ANY
+        case ops.SetMaxNReg() | ops.TensormapReplace():
             return Needs.OWN_TARGET
         case (
             ops.Tcgen05Alloc()

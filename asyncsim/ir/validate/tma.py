@@ -8,7 +8,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor, OobFill, Swizzle, TensorMap
 from asyncsim.ir.dtype import DType
-from asyncsim.ir.op import ReduceOp, SmemView
+from asyncsim.ir.op import ReduceOp, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate.views import is_contiguous
 from asyncsim.rules import Rule
@@ -100,6 +100,48 @@ def _shared_boxes(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
+_FIELDS = (
+    "global_address",
+    "rank",
+    "box_dim",
+    "global_dim",
+    "global_stride",
+    "element_stride",
+    "elemtype",
+    "interleave_layout",
+    "swizzle_mode",
+    "fill_mode",
+)
+
+
+def _changes(s: Schedule) -> Iterator[ScheduleError]:
+    """Only maps in global memory can be changed, one field at a time, by one thread."""
+    for op in s.ops():
+        if not isinstance(op, ops.TensormapReplace | ops.FenceProxyTensormap):
+            continue
+        if op.tensor_map is not None and not s.tensor_map(op.tensor_map).in_global:
+            yield ScheduleError(
+                f"tensor map {op.tensor_map!r} is a kernel parameter, which nothing changes",
+                fix="declare it with in_global=True",
+                loc=op.loc,
+                rule=Rule.TENSOR_MAP,
+            )
+        if not isinstance(op, ops.TensormapReplace):
+            continue
+        if op.field not in _FIELDS:
+            yield ScheduleError(
+                f"tensormap.replace of {op.field!r}",
+                fix=f"use one of {', '.join(_FIELDS)}",
+                loc=op.loc,
+            )
+        if op.scope is not Scope.ELECTED:
+            yield ScheduleError(
+                "tensormap.replace by several lanes",
+                fix="put it into k.elect() or k.elect_thread()",
+                loc=op.loc,
+            )
+
+
 def _copies(s: Schedule) -> Iterator[tuple[ops.TmaLoad | ops.TmaStore, SmemView]]:
     for op in s.ops():
         if isinstance(op, ops.TmaLoad):
@@ -134,4 +176,4 @@ def _reductions(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
-CHECKS = (_tensor_maps, _operands, _shared_boxes, _reductions)
+CHECKS = (_tensor_maps, _operands, _shared_boxes, _reductions, _changes)
