@@ -20,7 +20,7 @@ from asyncsim.build.mbarrier import MbarrierFamily
 from asyncsim.build.pipeline import Pipeline, PipelineState
 from asyncsim.build.tcgen05 import Tcgen05Family
 from asyncsim.build.tma import TmaFamily
-from asyncsim.build.value import Index, Value, as_expr
+from asyncsim.build.value import Index, Value, as_expr, whole, word
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError, SourceLoc
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, is_lane_varying
@@ -82,7 +82,7 @@ class ScheduleBuilder(Declarations):
     def arg(self, name: str, value: int) -> Value:
         """A kernel argument: a parameter of the CUDA code, bound to ``value`` for this schedule."""
         self._new_name(name)
-        self._args.append((name, int(value)))
+        self._args.append((name, word(f"argument {name!r}", value)))
         return Value(Arg(name))
 
     @property
@@ -133,7 +133,7 @@ class ScheduleBuilder(Declarations):
                 loc=caller(),
             )
         phase = int(producer)
-        return PipelineState(self, stages, start_stage=start, start_phase=phase, name=name)
+        return PipelineState(self, whole(stages), start_stage=start, start_phase=phase, name=name)
 
     def pipeline(self, full: MbarrierArray, empty: MbarrierArray) -> Pipeline:
         """CUTLASS's verbs over a full and an empty barrier array; adds no ops of its own."""
@@ -149,7 +149,7 @@ class ScheduleBuilder(Declarations):
                 fix="give at least 1 per dimension",
                 loc=caller(),
             )
-        self._grid = (int(x), int(y), int(z))
+        self._grid = (whole(x), whole(y), whole(z))
 
     def cluster(self, x: int, y: int = 1, z: int = 1) -> None:
         """The CTAs of a cluster per dimension; they divide the grid."""
@@ -159,11 +159,11 @@ class ScheduleBuilder(Declarations):
                 fix="give at least 1 per dimension",
                 loc=caller(),
             )
-        self._cluster = (int(x), int(y), int(z))
+        self._cluster = (whole(x), whole(y), whole(z))
 
     def block(self, warps: int, *, ctas_per_sm: int = 1) -> None:
         """Warps of a CTA (the roles' warps if not given) and the declared launch bound."""
-        self._warps, self._ctas_per_sm = int(warps), int(ctas_per_sm)
+        self._warps, self._ctas_per_sm = whole(warps), whole(ctas_per_sm)
 
     def launch_bounds(self, ctas_per_sm: int = 1, *, maxnreg: int = 0) -> None:
         """CTAs per SM that registers are limited for (``__launch_bounds__``'s second number).
@@ -171,7 +171,7 @@ class ScheduleBuilder(Declarations):
         ``maxnreg``: registers of a thread at launch (``__maxnreg__``), a multiple of 8; all warps
         together are the pool that ``k.setmaxnreg`` moves registers in.
         """
-        self._ctas_per_sm, self._maxnreg = int(ctas_per_sm), int(maxnreg)
+        self._ctas_per_sm, self._maxnreg = whole(ctas_per_sm), whole(maxnreg)
 
     # -- structure -----------------------------------------------------------------------------
 
@@ -292,7 +292,7 @@ class ScheduleBuilder(Declarations):
         self._role_warps = 0
         self._open.pop()
         self._roles.append(
-            Role(name=name, first_warp=first, warps=int(warps), body=tuple(body), loc=loc)
+            Role(name=name, first_warp=first, warps=whole(warps), body=tuple(body), loc=loc)
         )
 
     def finish(self) -> Schedule:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncsim.build.families import Family, group_depth, reduction
 from asyncsim.build.handles import TileView
-from asyncsim.build.value import Index, as_expr
+from asyncsim.build.value import Index, as_expr, whole
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GlobalView, GroupKind, MbarrierRef
 
@@ -64,4 +64,4 @@ class BulkFamily(Family):
     def wait_group(self, n: int, *, read: bool = False) -> None:
         """cp.async.bulk.wait_group(.read) N."""
         group_depth(n)
-        self._k.emit(ops.WaitGroup, kind=GroupKind.BULK, n=int(n), read=read)
+        self._k.emit(ops.WaitGroup, kind=GroupKind.BULK, n=whole(n), read=read)

@@ -16,6 +16,7 @@ from asyncsim.build.handles import (
     TokenHandle,
 )
 from asyncsim.build.tmem import TmemHandle
+from asyncsim.build.value import whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.decl import (
@@ -80,7 +81,7 @@ class Declarations:
         decl = GlobalTensor(
             name=name,
             shape=extents,
-            strides=tuple(int(s) for s in strides),
+            strides=tuple(whole(s) for s in strides),
             dtype=_dtype(dtype),
             output=output,
             fill=Fill.ZERO if output else fill,
@@ -144,9 +145,9 @@ class Declarations:
             name=name,
             shape=_extents(shape, f"tile {name!r}"),
             dtype=_dtype(dtype),
-            stages=int(stages),
+            stages=whole(stages),
             swizzle=mode,
-            align=max(128, REPEAT_BYTES[mode]) if align is None else int(align),
+            align=max(128, REPEAT_BYTES[mode]) if align is None else whole(align),
             loc=caller(),
         )
         self._decls.append(decl)
@@ -174,12 +175,12 @@ class Declarations:
             )
         decl = TmemTile(
             name=name,
-            columns=int(columns),
+            columns=whole(columns),
             dtype=_dtype(dtype),
             address=address.decl.name,
-            column=int(column),
-            lanes=int(lanes),
-            stages=int(stages),
+            column=whole(column),
+            lanes=whole(lanes),
+            stages=whole(stages),
             loc=caller(),
         )
         self._decls.append(decl)
@@ -198,7 +199,7 @@ class Declarations:
                 fix="a count is 1 to 1048575 (PTX ISA, mbarrier.init)",
                 loc=caller(),
             )
-        decl = Mbarrier(name=name, count=int(count), stages=int(stages), loc=caller())
+        decl = Mbarrier(name=name, count=whole(count), stages=whole(stages), loc=caller())
         self._decls.append(decl)
         return MbarrierArray(decl)
 
@@ -211,7 +212,7 @@ class Declarations:
                 fix="use 1 to 15; 0 is the block barrier",
                 loc=caller(),
             )
-        decl = NamedBarrier(name=name, id=int(id), threads=int(threads), loc=caller())
+        decl = NamedBarrier(name=name, id=whole(id), threads=whole(threads), loc=caller())
         self._decls.append(decl)
         return NamedBarrierHandle(decl)
 
@@ -234,14 +235,14 @@ class Declarations:
     ) -> FragmentHandle:
         """``registers`` private values in every thread of the role that uses it."""
         self._new_name(name)
-        decl = Fragment(name=name, registers=int(registers), dtype=_dtype(dtype), loc=caller())
+        decl = Fragment(name=name, registers=whole(registers), dtype=_dtype(dtype), loc=caller())
         self._decls.append(decl)
         return FragmentHandle(decl)
 
     def accumulator(self, name: str, *, n: int) -> FragmentHandle:
         """The fp32 accumulator of m64nNk16 wgmma: N/2 registers a thread."""
         self._new_name(name)
-        if n % 8 or not 8 <= n <= 256:
+        if whole(n) % 8 or not 8 <= n <= 256:
             raise ScheduleError(
                 f"accumulator {name!r} has n = {n}",
                 fix="n is a multiple of 8 from 8 to 256",
@@ -267,7 +268,7 @@ def check_name(name: str) -> None:
 
 
 def _extents(shape: Sequence[int], what: str) -> tuple[int, ...]:
-    extents = tuple(int(n) for n in shape)
+    extents = tuple(whole(n) for n in shape)
     if not extents or min(extents) < 1:
         raise ScheduleError(
             f"{what} has shape {extents}", fix="every extent is at least 1", loc=caller()

@@ -12,7 +12,7 @@ from asyncsim.build.handles import (
     TensorMapHandle,
     TileView,
 )
-from asyncsim.build.value import Index, Value, as_expr
+from asyncsim.build.value import Index, Value, as_expr, whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
@@ -77,7 +77,7 @@ class CpAsyncFamily(Family):
     def wait_group(self, n: int) -> None:
         """cp.async.wait_group N: at most the N most recent groups stay pending."""
         group_depth(n)
-        self._k.emit(ops.WaitGroup, kind=GroupKind.CP_ASYNC, n=int(n))
+        self._k.emit(ops.WaitGroup, kind=GroupKind.CP_ASYNC, n=whole(n))
 
 
 class WgmmaFamily(Family):
@@ -133,7 +133,7 @@ class WgmmaFamily(Family):
     def wait_group(self, n: int) -> None:
         """wgmma.wait_group N: at most the N most recent groups stay pending."""
         group_depth(n)
-        self._k.emit(ops.WaitGroup, scope=Scope.WARPGROUP, kind=GroupKind.WGMMA, n=int(n))
+        self._k.emit(ops.WaitGroup, scope=Scope.WARPGROUP, kind=GroupKind.WGMMA, n=whole(n))
 
 
 class BarFamily(Family):
@@ -168,7 +168,7 @@ class SetMaxNRegFamily(Family):
 
     def _set(self, direction: MaxNRegDirection, count: int) -> None:
         scope = Scope.WARPGROUP
-        self._k.emit(ops.SetMaxNReg, scope=scope, direction=direction, count=int(count))
+        self._k.emit(ops.SetMaxNReg, scope=scope, direction=direction, count=whole(count))
 
 
 class FenceFamily(Family):

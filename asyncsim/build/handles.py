@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from asyncsim.build.value import Index, as_expr
+from asyncsim.build.value import Index, as_expr, whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.decl import (
@@ -79,7 +79,7 @@ class GlobalHandle:
         """The part at ``start`` of extent ``shape``, in elements. ScheduleError on another rank."""
         _rank(self.decl.name, len(self.decl.shape), len(start), len(shape))
         return GlobalView(
-            self.decl.name, tuple(as_expr(s) for s in start), tuple(int(n) for n in shape)
+            self.decl.name, tuple(as_expr(s) for s in start), tuple(whole(n) for n in shape)
         )
 
 
@@ -121,6 +121,7 @@ class TileView:
         """The part at ``start`` (relative to this view) of extent ``shape``."""
         _rank(self.decl.name, len(self.decl.shape), len(start), len(shape))
         offsets = tuple(as_expr(s) for s in start)
+        shape = tuple(whole(n) for n in shape)
         for s, n, have in zip(offsets, shape, self.view.shape, strict=True):
             if isinstance(s, Const) and not (s.value >= 0 and s.value + n <= have):
                 raise ScheduleError(
@@ -133,8 +134,8 @@ class TileView:
         expects = self.view.expects
         if expects is not None:
             moved = tuple(binary("+", a, b) for a, b in zip(expects.start, offsets, strict=True))
-            expects = GlobalView(expects.tensor, moved, tuple(shape))
-        view = replace(self.view, start=first, shape=tuple(shape), expects=expects)
+            expects = GlobalView(expects.tensor, moved, shape)
+        view = replace(self.view, start=first, shape=shape, expects=expects)
         return TileView(self.decl, view)
 
     def at(self, rank: Index) -> TileView:

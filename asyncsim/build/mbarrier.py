@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from asyncsim.build.families import Family
 from asyncsim.build.handles import MbarrierArray, StateHandle, TokenHandle
-from asyncsim.build.value import Index, as_expr
+from asyncsim.build.value import Index, as_expr, whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
@@ -18,7 +18,7 @@ class MbarrierFamily(Family):
 
     def init(self, barrier: MbarrierRef, count: int) -> None:
         """mbarrier.init: phase 0, ``count`` arrivals pending."""
-        self._k.emit(ops.MbarrierInit, mbarrier=barrier, count=int(count))
+        self._k.emit(ops.MbarrierInit, mbarrier=barrier, count=whole(count))
 
     def init_all(self, *arrays: MbarrierArray) -> None:
         """mbarrier.init of every stage of each array, with its declared count."""
@@ -51,7 +51,7 @@ class MbarrierFamily(Family):
         self._k.emit(
             ops.MbarrierArrive,
             mbarrier=barrier,
-            count=int(count),
+            count=whole(count),
             state=_name(state),
             memory=_scope(scope),
             relaxed=relaxed,
@@ -71,7 +71,7 @@ class MbarrierFamily(Family):
         self._k.emit(
             ops.MbarrierArrive,
             mbarrier=barrier,
-            count=int(count),
+            count=whole(count),
             state=_name(state),
             memory=_scope(scope),
             relaxed=relaxed,

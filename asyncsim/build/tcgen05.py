@@ -5,7 +5,7 @@ from __future__ import annotations
 from asyncsim.build.families import Family
 from asyncsim.build.handles import TileView
 from asyncsim.build.tmem import TmemTileView
-from asyncsim.build.value import Index, as_expr
+from asyncsim.build.value import Index, as_expr, whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
@@ -35,7 +35,7 @@ class Tcgen05Family(Family):
             ops.Tcgen05Alloc,
             scope=Scope.WARP,
             address=address.view,
-            columns=int(columns),
+            columns=whole(columns),
             cta_group=cta_group,
         )
 
@@ -47,9 +47,9 @@ class Tcgen05Family(Family):
             ops.Tcgen05Dealloc,
             scope=Scope.WARP,
             address=address.view,
-            columns=int(columns),
+            columns=whole(columns),
             cta_group=cta_group,
-            offset=int(offset),
+            offset=whole(offset),
         )
 
     def relinquish_alloc_permit(self, *, cta_group: int = 1) -> None:

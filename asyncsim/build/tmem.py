@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from asyncsim.build.value import Index, as_expr
+from asyncsim.build.value import Index, as_expr, whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.decl import TmemTile
@@ -43,5 +43,5 @@ class TmemTileView:
                 )
         lane, column = self.view.start
         first = (binary("+", lane, offsets[0]), binary("+", column, offsets[1]))
-        view = TmemView(self.view.tile, self.view.stage, first, (int(shape[0]), int(shape[1])))
+        view = TmemView(self.view.tile, self.view.stage, first, (whole(shape[0]), whole(shape[1])))
         return TmemTileView(self.decl, view)

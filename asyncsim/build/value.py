@@ -6,6 +6,7 @@ while the schedule is built: ``bool``, ``iter`` and ``index`` are refused with t
 
 from __future__ import annotations
 
+from operator import index
 from typing import NoReturn
 
 from asyncsim.build.where import caller
@@ -153,3 +154,22 @@ def minimum(a: Index, b: Index) -> Value:
 def maximum(a: Index, b: Index) -> Value:
     """The larger of two kernel integers."""
     return Value(binary("max", as_expr(a), as_expr(b)))
+
+
+def whole(value: int) -> int:
+    """A compile-time integer. Raises ScheduleError for a float, which ``int`` would cut off."""
+    try:
+        return index(value)
+    except TypeError:
+        raise ScheduleError(
+            f"{value!r} is not an integer", fix="pass an int; // divides integers", loc=caller()
+        ) from None
+
+
+def word(what: str, value: int) -> int:
+    """The same, of 32 bits: an int of the CUDA kernel."""
+    if not -(1 << 31) <= whole(value) < 1 << 31:
+        raise ScheduleError(
+            f"{what} = {value}: it is an int of the kernel", fix="-2^31 to 2^31 - 1", loc=caller()
+        )
+    return whole(value)

@@ -117,3 +117,41 @@ def test_tiles_are_aligned_to_the_repeat_of_their_swizzle():
     aligns = [k.smem_tile(f"t{s}", (8, max(s, 16)), "u8", swizzle=s).decl.align
               for s in (0, 32, 64, 128)]  # fmt: skip
     assert aligns == [128, 256, 512, 1024]
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda k, n: k.grid(n),
+        lambda k, n: k.cluster(1, n),
+        lambda k, n: k.block(n),
+        lambda k, n: k.launch_bounds(1, maxnreg=n),
+        lambda k, n: k.arg("a", n),
+        lambda k, n: k.global_tensor("g", (n, 32), "f32"),
+        lambda k, n: k.smem_tile("t", (1, n), "f32"),
+        lambda k, n: k.smem_tile("t", (1, 32), "f32", stages=n),
+        lambda k, n: k.mbarriers("b", count=n),
+        lambda k, n: k.named_barrier("b", id=1, threads=n),
+        lambda k, n: k.fragment("r", registers=n),
+        lambda k, n: k.accumulator("acc", n=n),
+        lambda k, n: k.pipeline_state(n),
+        lambda k, n: k.smem_tile("t", (8, 32), "f32")[0].box((0, 0), (1, n)),
+        lambda k, n: k.global_tensor("g", (8, 32), "f32").box((0, 0), (1, n)),
+        lambda k, n: k.cp_async.wait_group(n),
+        lambda k, n: k.setmaxnreg.dec(n),
+    ],
+)
+def test_a_quotient_is_not_cut_off(build):
+    """``k.grid(m / 128)`` is a float in Python, also where the division is exact."""
+    expect(
+        lambda k: build(k, 64 / 2), "32.0 is not an integer", "pass an int; // divides integers"
+    )
+
+
+@pytest.mark.parametrize("value", [1 << 31, -(1 << 31) - 1])
+def test_an_argument_is_an_int_of_the_kernel(value):
+    expect(
+        lambda k: k.arg("n", value),
+        f"argument 'n' = {value}: it is an int of the kernel",
+        "-2^31 to 2^31 - 1",
+    )
