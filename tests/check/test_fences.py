@@ -10,6 +10,7 @@ import pytest
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.check import check
+from asyncsim.check.snapshot import can_jump
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
 from tests.check.written import written
@@ -266,3 +267,7 @@ def test_maps_that_nothing_can_change() -> None:
     lanes = refused(lambda k, m: k.tma.replace(m), in_global=True)
     assert lanes == (None, "tensormap.replace by several lanes")
     assert refused(lambda k, m: k.fence.acq_rel("sys")) == (None, "fence at scope 'sys'")
+
+
+def test_no_rounds_are_passed_over_where_fences_keep_what_they_have_sent() -> None:
+    assert not can_jump(message(Message())) and not can_jump(grouped(Grouped()))
