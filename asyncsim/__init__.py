@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from asyncsim.check import check
     from asyncsim.errors import ScheduleError
     from asyncsim.ir.decl import AccessMode, ComputeDef, ComputeOperand, Fill, OobFill, Work
+    from asyncsim.ir.program import Program
     from asyncsim.ir.schedule import Schedule
     from asyncsim.machine import Machine, load_machine
     from asyncsim.predict import CheckResult, Prediction, Verdict, predict
@@ -33,6 +34,7 @@ __all__ = [
     "Machine",
     "OobFill",
     "Prediction",
+    "Program",
     "Rule",
     "Schedule",
     "ScheduleBuilder",
@@ -58,6 +60,7 @@ _LAZY = {
     "Machine": "asyncsim.machine",
     "OobFill": "asyncsim.ir.decl",
     "Prediction": "asyncsim.predict",
+    "Program": "asyncsim.ir.program",
     "Rule": "asyncsim.rules",
     "Schedule": "asyncsim.ir.schedule",
     "ScheduleBuilder": "asyncsim.build",

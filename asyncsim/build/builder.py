@@ -15,6 +15,7 @@ from asyncsim.build import families
 from asyncsim.build.bulk import BulkFamily
 from asyncsim.build.cluster import ClusterBarrierFamily
 from asyncsim.build.declare import Declarations, check_name
+from asyncsim.build.griddep import GriddepcontrolFamily
 from asyncsim.build.handles import MbarrierArray
 from asyncsim.build.mbarrier import MbarrierFamily
 from asyncsim.build.pipeline import Pipeline, PipelineState
@@ -69,6 +70,7 @@ class ScheduleBuilder(Declarations):
         self.tma = TmaFamily(self)
         self.cp_async = families.CpAsyncFamily(self)
         self.bulk = BulkFamily(self)
+        self.griddepcontrol = GriddepcontrolFamily(self)
         self.wgmma = families.WgmmaFamily(self)
         self.tcgen05 = Tcgen05Family(self)
         self.bar = families.BarFamily(self)

@@ -9,10 +9,12 @@ from __future__ import annotations
 from asyncsim.check.affine import BlockUse, block_use
 from asyncsim.check.cta import CtaVerdict, check_cta
 from asyncsim.check.ctas import Survey, survey
+from asyncsim.check.dependent import check_dependence, overlap
 from asyncsim.check.execution import Execution
 from asyncsim.check.findings import finding_of_fault, merge_findings
 from asyncsim.check.grid import Bounds, overlapping_deltas
 from asyncsim.check.model import Fault
+from asyncsim.ir.program import Program as Dependence
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Finding, Rule, Severity
@@ -21,15 +23,20 @@ from asyncsim.stream.program import Program, StreamLimit
 MAX_COMPARED = 10_000  # ops over all CTAs that are enumerated where moves do not decide
 
 
-def check(schedule: Schedule, *, max_states: int = 1_000_000, jump: bool = True) -> CheckResult:
+def check(
+    schedule: Schedule | Dependence, *, max_states: int = 1_000_000, jump: bool = True
+) -> CheckResult:
     """The verdict for every interleaving of warps and every order of completions.
 
     ``max_states`` bounds the search behind a condition that does not hold; when it is used up the
     verdict is INCOMPLETE and ``note`` names the condition and the two ops. ``jump``: pass over
     rounds of loops that only repeat; the result is the same without. Raises ScheduleError for
-    an expression that fails (a division by zero).
+    an expression that fails (a division by zero). Of a program: the verdict on each of its
+    schedules, and on what they do to each other.
     """
     try:
+        if isinstance(schedule, Dependence):
+            return _check_both(schedule, max_states, jump)
         return _check(schedule, max_states, jump)
     except StreamLimit as limit:
         return CheckResult(verdict=Verdict.INCOMPLETE, note=str(limit))
@@ -70,6 +77,34 @@ def _check(schedule: Schedule, max_states: int, jump: bool) -> CheckResult:
         certified=certified and verdict is Verdict.CLEAN,
         note="; ".join(notes) if verdict is Verdict.INCOMPLETE else "",
         stats=stats,
+    )
+
+
+def _check_both(program: Dependence, max_states: int, jump: bool) -> CheckResult:
+    """What the dependent kernel touches early follows from its graph, if the certificate holds."""
+    results = [_check(s, max_states, jump) for s in (program.primary, program.dependent)]
+    found = [f for result in results for f in result.findings]
+    notes = [result.note for result in results if result.note]
+    second = program.dependent
+    use = block_use(second)
+    kinds = Survey([(0, 0, 0)]) if use.uniform else survey(second, use)
+    between: list[Finding] = []
+    note = ""
+    if overlap(program) and results[1].verdict is Verdict.CLEAN and not results[1].certified:
+        note = f"what {second.name} does before griddepcontrol.wait was not decided"
+    elif overlap(program):
+        between, note = check_dependence(program, kinds.blocks)
+    found = merge_findings([*found, *between])
+    notes += [note] if note else []
+    verdict = Verdict.INCOMPLETE if notes else Verdict.CLEAN
+    if _has_error(found):
+        verdict = Verdict.FINDINGS
+    return CheckResult(
+        verdict=verdict,
+        findings=tuple(found),
+        certified=verdict is Verdict.CLEAN and all(result.certified for result in results),
+        note="; ".join(notes) if verdict is Verdict.INCOMPLETE else "",
+        stats={key: results[0].stats[key] + n for key, n in results[1].stats.items()},
     )
 
 

@@ -108,6 +108,9 @@ class Copies:
                 self._x.shared.check(touch, chain.now(step.pos))
             self._x.shared.record(touches)
         elif isinstance(region, GlobalBox):
+            if (early := self._x.early) is not None:
+                for chain, _, _ in parts:
+                    early.touched(chain, step, access)
             if self._x.bounds is not None and not may_lie_outside(step.dyn.op):
                 fault = self._x.bounds.check(step, access)
                 if fault is not None:

@@ -19,7 +19,7 @@ def op_text(dyn: Dyn) -> str:
         return tcgen05_text(dyn, op)
     if isinstance(op, ops.BulkOp):
         return bulk_text(dyn, op)
-    if isinstance(op, ops.OrderOp):
+    if isinstance(op, ops.OrderOp | ops.GridDependencyOp):
         return order_text(op)
     match op:
         case ops.MbarrierInit():
@@ -110,13 +110,17 @@ def bulk_text(dyn: Dyn, op: ops.BulkOp) -> str:
             assert_never(unreachable)
 
 
-def order_text(op: ops.OrderOp) -> str:
-    """The same, of a fence or of a change of a tensor map."""
+def order_text(op: ops.OrderOp | ops.GridDependencyOp) -> str:
+    """The same, of a fence, of a change of a tensor map, between kernels."""
     match op:
         case ops.Fence(fence_scope=scope, sc=sc):
             return f"fence.{'sc' if sc else 'acq_rel'}.{scope.value}"
         case ops.TensormapReplace(tensor_map=name):
             return f"tensormap.replace {name}"
+        case ops.GriddepcontrolLaunchDependents():
+            return "griddepcontrol.launch_dependents"
+        case ops.GriddepcontrolWait():
+            return "griddepcontrol.wait"
         case ops.FenceProxyTensormap(tensor_map=name):
             return f"fence.proxy.tensormap {f'acquire {name}' if name else 'release'}"
         case _ as unreachable:

@@ -20,6 +20,7 @@ from asyncsim.check.cluster import ClusterBarrier, Peers
 from asyncsim.check.copies import Landing
 from asyncsim.check.counting import Counting
 from asyncsim.check.cp_async import TrackedCopies
+from asyncsim.check.early import Early
 from asyncsim.check.elections import Elections, Meetings
 from asyncsim.check.everything import everything
 from asyncsim.check.global_memory import GlobalMemory
@@ -73,6 +74,7 @@ class Execution:
     also acquires what earlier phases of its barrier have released, as any single execution does;
     off for the certificate, which speaks for all executions. ``bounds`` checks the plain global
     accesses. ``counting``: barriers decided by counting. ``meets``: lanes wait behind an election.
+    ``shared_with_primary``: tensors of which early accesses are kept (dependent.py).
     """
 
     def __init__(
@@ -86,6 +88,7 @@ class Execution:
         bounds: Bounds | None = None,
         counting: Counting | None = None,
         meets: bool = False,
+        shared_with_primary: frozenset[str] = frozenset(),
     ) -> None:
         self._meetings = Meetings(Elections(schedule) if meets else None)
         self.bounds = bounds
@@ -109,9 +112,10 @@ class Execution:
         tensor = any(isinstance(op, ops.Tcgen05Op) for op in schedule.ops())
         tracks = any(isinstance(op, ops.CpAsyncMbarrierArrive) for op in schedule.ops())
         first_tracked = cluster + 1 + 2 * n * tensor
-        self.layout = ClockLayout(
-            first_tracked + 2 * n * tracks, tensor=tensor, peers=schedule.cluster_ctas > 1
-        )
+        self.primary = first_tracked + 2 * n * tracks  # whether the kernel before is over
+        self.layout = ClockLayout(self.primary + 1, tensor=tensor, peers=schedule.cluster_ctas > 1)
+        early = Early(shared_with_primary, self.primary, self.layout)
+        self.early = early if shared_with_primary else None
         self.warps = [
             self._warp(i, p, e) for i, (p, e) in enumerate(zip(places, events, strict=True))
         ]

@@ -43,7 +43,7 @@ class Steps:
             return self._x.tcgen05.bind(op)
         if isinstance(op, ops.BulkOp):
             return self._bulk(op)
-        if isinstance(op, ops.OrderOp):
+        if isinstance(op, ops.OrderOp | ops.GridDependencyOp):
             return self._order(op)
         match op:
             case ops.MbarrierInit() | ops.MbarrierInval():
@@ -123,7 +123,7 @@ class Steps:
             case _ as unreachable:
                 assert_never(unreachable)
 
-    def _order(self, op: ops.OrderOp) -> Handler:
+    def _order(self, op: ops.OrderOp | ops.GridDependencyOp) -> Handler:
         match op:
             case ops.Fence():
                 return self._fence
@@ -131,8 +131,20 @@ class Steps:
                 return self._x.maps.replace
             case ops.FenceProxyTensormap():
                 return self._x.maps.fence
+            case ops.GriddepcontrolWait():
+                return self._wait_for_primary
+            case ops.GriddepcontrolLaunchDependents():
+                return lambda agent, step: True  # it orders nothing
             case _ as unreachable:
                 assert_never(unreachable)
+
+    def _wait_for_primary(self, agent: Agent, step: Step) -> bool:
+        """All of the kernel before is over, and visible to every proxy."""
+        layout, component = self._x.layout, self._x.primary
+        known = sum(1 << layout.shift(s, component) for s in list(Section)[: Section.TENSOR])
+        for chain in chains_of(agent, step):
+            chain.clock = layout.join(chain.now(step.pos), known)
+        return True
 
     def _fence(self, agent: Agent, step: Step) -> bool:
         op, join = step.dyn.op, self._x.layout.join

@@ -20,6 +20,9 @@ from asyncsim.ir.bulk import RedAsync as RedAsync
 from asyncsim.ir.bulk import TmaPrefetch as TmaPrefetch
 from asyncsim.ir.decl import ComputeDef
 from asyncsim.ir.expr import Expr
+from asyncsim.ir.griddep import GriddepcontrolLaunchDependents as GriddepcontrolLaunchDependents
+from asyncsim.ir.griddep import GriddepcontrolWait as GriddepcontrolWait
+from asyncsim.ir.griddep import GridDependencyOp as GridDependencyOp
 from asyncsim.ir.operand import FenceSpace as FenceSpace
 from asyncsim.ir.operand import FragmentRef as FragmentRef
 from asyncsim.ir.operand import GlobalView as GlobalView
@@ -364,4 +367,5 @@ TensorOp = WgmmaFence | WgmmaMmaAsync
 MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute
 LoadOp = TmaLoad | BulkLoad
 StoreOp = TmaStore | BulkStore
-Op = MbarrierOp | CopyOp | BulkOp | OrderOp | SyncOp | ClusterOp | TensorOp | Tcgen05Op | MemoryOp
+CheckedOp = BulkOp | OrderOp | GridDependencyOp
+Op = MbarrierOp | CopyOp | CheckedOp | SyncOp | ClusterOp | TensorOp | Tcgen05Op | MemoryOp

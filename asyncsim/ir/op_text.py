@@ -14,6 +14,7 @@ from asyncsim.ir.op import (
     FenceSpace,
     FragmentRef,
     GlobalView,
+    GridDependencyOp,
     GroupKind,
     MbarrierOp,
     MbarrierRef,
@@ -55,6 +56,8 @@ def op_text(op: Op, schedule: Schedule) -> str:
         return _bulk(op, schedule)
     if isinstance(op, OrderOp):
         return _order(op)
+    if isinstance(op, GridDependencyOp):
+        return _griddepcontrol(op)
     if isinstance(op, SyncOp):
         return _sync(op, schedule)
     if isinstance(op, ClusterOp):
@@ -180,6 +183,16 @@ def _order(op: OrderOp) -> str:
             return "fence.proxy.tensormap::generic.release.gpu"
         case ops.FenceProxyTensormap(tensor_map=tensor_map):
             return f"fence.proxy.tensormap::generic.acquire.gpu {tensor_map}, 128"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _griddepcontrol(op: GridDependencyOp) -> str:
+    match op:
+        case ops.GriddepcontrolLaunchDependents():
+            return "griddepcontrol.launch_dependents"
+        case ops.GriddepcontrolWait():
+            return "griddepcontrol.wait"
         case _ as unreachable:
             assert_never(unreachable)
 

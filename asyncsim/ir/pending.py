@@ -11,7 +11,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import Schedule
 
-PendingOp = ops.BulkOp | ops.OrderOp | ops.Tcgen05Op
+PendingOp = ops.CheckedOp | ops.Tcgen05Op
 
 
 def refuse_pending(schedule: Schedule, reader: str) -> None:

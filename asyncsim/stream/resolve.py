@@ -129,6 +129,8 @@ class Resolver:
                 | ops.Fence()
                 | ops.FenceProxyTensormap()
                 | ops.TensormapReplace()
+                | ops.GriddepcontrolLaunchDependents()
+                | ops.GriddepcontrolWait()
             ):
                 return constant(Dyn(op))
             case ops.WaitGroup(n=n):

@@ -143,9 +143,7 @@ def test_tiles_are_aligned_to_the_repeat_of_their_swizzle():
 )
 def test_a_quotient_is_not_cut_off(build):
     """``k.grid(m / 128)`` is a float in Python, also where the division is exact."""
-    expect(
-        lambda k: build(k, 64 / 2), "32.0 is not an integer", "pass an int; // divides integers"
-    )
+    expect(lambda k: build(k, 64 / 2), "32.0 is not an integer", "pass an int; // divides integers")
 
 
 @pytest.mark.parametrize("value", [1 << 31, -(1 << 31) - 1])

@@ -103,6 +103,8 @@ def every_op() -> Schedule:
                 k.tma.store(f_map, (k.block_idx_y * 64, 32), f_tile[0])
                 k.bulk.commit_group()
                 k.bulk.wait_group(0, read=True)
+                k.griddepcontrol.launch_dependents()
+                k.griddepcontrol.wait()
                 k.tma.replace(free_map, field="global_dim")
                 k.fence.tensormap_release()
                 k.fence.tensormap_acquire(free_map)

@@ -49,6 +49,7 @@ def is_dropped(op: Op) -> bool:
             | ops.FenceProxyAsync()
             | ops.Fence()
             | ops.FenceProxyTensormap()
+            | ops.GriddepcontrolWait()
             | ops.BarSync()
             | ops.BarArrive()
             | ops.BarWarpSync()
@@ -66,6 +67,7 @@ def is_dropped(op: Op) -> bool:
             return True
         case (
             ops.TmaStore()
+            | ops.GriddepcontrolLaunchDependents()
             | ops.TensormapReplace()
             | ops.BulkStore()
             | ops.BulkPrefetch()
@@ -158,6 +160,8 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
             | ops.TmaStore()
             | ops.Fence()
             | ops.FenceProxyTensormap()
+            | ops.GriddepcontrolLaunchDependents()
+            | ops.GriddepcontrolWait()
             | ops.TensormapReplace()
             | ops.BulkStore()
             | ops.BulkPrefetch()

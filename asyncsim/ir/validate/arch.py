@@ -64,6 +64,8 @@ def needs(op: Op) -> Needs:
             | ops.TmaPrefetch()
             | ops.PrefetchTensorMap()
             | ops.FenceProxyTensormap()
+            | ops.GriddepcontrolLaunchDependents()
+            | ops.GriddepcontrolWait()
             | ops.FenceMbarrierInit()
             | ops.FenceProxyAsync()
             | ops.BarrierClusterArrive()
