@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, product
 
 from asyncsim.check.counting import (
     MAX_ROUNDS,
@@ -38,6 +38,7 @@ DIRECTED_OPS = 500_000  # ops of all directed executions together
 COUNTING_OPS = 2_000_000  # the same for the rounds of the counting certificate
 MAX_WARP_OPS = 1_000_000
 MAX_SEARCHED_OPS = 50_000
+MAX_CLUSTER_STATES = 200_000  # a state of a cluster is larger, and there are more of them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,8 +121,8 @@ class _Cta:
         """The streams, kept; None if they are too long."""
         if self._events is None:
             events: list[list[Event]] = []
-            for w in range(self._program.schedule.warps):
-                events.append(list(islice(self._stream(self._blocks[0], w), MAX_SEARCHED_OPS + 1)))
+            for block, w in product(self._blocks, range(self._program.schedule.warps)):
+                events.append(list(islice(self._stream(block, w), MAX_SEARCHED_OPS + 1)))
                 if sum(map(len, events)) > MAX_SEARCHED_OPS:
                     return None
             self._events = events
@@ -242,12 +243,16 @@ def _requests_registers(schedule: Schedule) -> bool:
 
 def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
     """Visit every state of the skeleton; replay what differs, and what fails."""
-    if _speaks_to_others(cta.schedule):
-        return SearchResult(), []  # the search knows one CTA
+    if _beyond_search(cta.schedule):
+        return SearchResult(), []
     events = cta.events()
     if events is None:
         return SearchResult(), []
     skeleton = build_skeleton(cta.schedule, events)
+    if cta.schedule.cluster_ctas > 1:
+        max_states = min(max_states, MAX_CLUSTER_STATES)
+        if _some_leave_early(skeleton):
+            return SearchResult(), []
     shown: list[Finding] = []
     suspects = list(cta.suspects)
     undecided: list[list[Choice]] = []
@@ -282,6 +287,25 @@ def _speaks_to_others(schedule: Schedule) -> bool:
         or getattr(o, "relaxed", False)
         for o in schedule.ops()
     )
+
+
+def _beyond_search(schedule: Schedule) -> bool:
+    """Whether there are ops that the search does not know: those whose lanes land one by one, those
+    of tensor memory, and orders smaller than release and acquire."""
+    return any(
+        isinstance(o, ops.StAsync | ops.Tcgen05Op | ops.BulkSend | ops.RedAsync)
+        or getattr(o, "relaxed", False)
+        for o in schedule.ops()
+    )
+
+
+def _some_leave_early(skeleton: Skeleton) -> bool:
+    """Whether a warp ends that rounds of the cluster barrier go on without."""
+    rounds = {
+        sum(op.move is Move.BAR_ARRIVE and op.target == skeleton.cluster for op in thread.ops)
+        for thread in skeleton.threads[::2]
+    }
+    return len(rounds) > 1
 
 
 def _parted_text(step: Step) -> str:

@@ -10,6 +10,7 @@ from asyncsim.check.model import Agent, Who
 from asyncsim.check.search import Choice
 from asyncsim.check.skeleton import Move, Skeleton
 from asyncsim.ir.op import Scope
+from asyncsim.stream.dyn import BarrierKey
 
 
 class ReplayMismatch(Exception):
@@ -35,7 +36,8 @@ class Scripted:
                 self._targets.popleft()  # implied by what comes after
                 continue
             if choice.lands:
-                _land(execution, thread.warp, thread.who, op.pos)
+                key = self._skeleton.barriers[op.target]
+                _land(execution, thread.warp, thread.who, op.pos, key)
                 self._targets.popleft()
                 continue
             agent = _agent(execution, thread.warp, thread.who)
@@ -69,10 +71,11 @@ def _twin(execution: Execution, agent: Agent) -> Agent:
     raise ReplayMismatch(f"warp {agent.warp.index} is blocked at {agent.pos}")
 
 
-def _land(execution: Execution, warp: int, who: Who, pos: int) -> None:
+def _land(execution: Execution, warp: int, who: Who, pos: int, key: BarrierKey) -> None:
     for i, copy in enumerate(execution.flying):
         step = copy.step
-        if step.warp.index == warp and step.pos == pos and copy.who is who:
+        own = step.warp.index == warp and step.pos == pos and copy.who is who
+        if own and copy.barrier.key == key:
             execution.land_next(i)
             return
     raise ReplayMismatch(f"no copy of warp {warp} at {pos} is in flight")

@@ -196,7 +196,7 @@ class Search:
                 ops = self._s.threads[twin].ops
                 return pc < len(ops) and ops[pc].move is Move.MEET
             case Move.BAR_WAIT:
-                return state[2][self._named[op.target]][0] > state[3][i]
+                return state[2][self._named[op.target]][0] > state[3][self._round(i, op)]
             case Move.TAKE:
                 return self._has_registers(state, i, op)
             case Move.GROUP_WAIT:
@@ -205,10 +205,17 @@ class Search:
             case _:
                 return True
 
+    def _round(self, i: int, op: SkeletonOp) -> int:
+        """Where a warp keeps the round that it has arrived in. That of the cluster's barrier is in
+        the place of its other lanes: between the arrive and the wait it may meet its CTA."""
+        return i ^ (op.target == self._s.cluster)
+
     def _has_registers(self, state: State, i: int, op: SkeletonOp) -> bool:
-        held = [of[pc] for of, pc in zip(self._s.held, state[0][::2], strict=True)]
-        free = sum(of[0] for of in self._s.held) - sum(held)
-        return op.count - held[i // 2] <= free
+        n = self._s.warps
+        cta = slice(i // 2 // n * n, i // 2 // n * n + n)
+        held = [of[pc] for of, pc in zip(self._s.held[cta], state[0][::2][cta], strict=True)]
+        free = sum(of[0] for of in self._s.held[cta]) - sum(held)
+        return op.count - held[i // 2 % n] <= free
 
     def _committed(self, state: State, warp: int, groups: int) -> bool:
         if groups == 0:
@@ -243,7 +250,8 @@ class Search:
                 if after is None:
                     return None
                 difference = self._differences.after(difference, i, pc, False, named[n][0])
-                rounds = (*rounds[:i], named[n][0], *rounds[i + 1 :])
+                at = self._round(i, op)
+                rounds = (*rounds[:at], named[n][0], *rounds[at + 1 :])
                 named = (*named[:n], after, *named[n + 1 :])
             case Move.COPY:
                 b = barriers[op.target]

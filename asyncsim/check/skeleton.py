@@ -1,4 +1,5 @@
-"""The synchronisation skeleton of a CTA: each observer's ops that others can notice, and no data.
+"""The synchronisation skeleton of a cluster, mostly of one CTA: each observer's ops that others can
+notice, and no data.
 
 The search explores it. What is left out (accesses, fences, groups of one thread) neither blocks nor
 enables anybody.
@@ -9,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
-from itertools import accumulate
+from itertools import accumulate, product
 
 from asyncsim.check.elections import Election, Elections
 from asyncsim.check.model import Who
@@ -21,6 +22,8 @@ from asyncsim.stream.program import Event
 
 _StateOp = ops.MbarrierArriveOp | ops.MbarrierWaitState
 _SCOPES = {Who.ELECTED: Scope.ELECTED, Who.OTHERS: Scope.OTHERS}
+
+NAMED_BARRIERS = 16  # of a CTA
 
 StateKey = tuple[int, Who, str | None]
 """A state register: warp, observer, name."""
@@ -79,7 +82,9 @@ class Thread:
 
 @dataclass(slots=True)
 class Skeleton:
-    """``threads``: two per warp, elected lane first. ``commits[warp]``: pcs of its wgmma commits.
+    """``threads``: two per warp, elected lane first, of all CTAs of the cluster by rank, each of
+    ``warps`` warps. ``commits[warp]``: pcs of its wgmma commits. ``named``: barriers by
+    ``bar_target``; the last one is that of the cluster.
 
     ``full``: the named barriers whose every round takes all warps that use them, and waits.
     ``held[warp][pc]``: registers a thread that it holds when its elected lane is at pc.
@@ -94,10 +99,21 @@ class Skeleton:
     full: frozenset[int]
     held: list[list[int]]
     states: int
+    warps: int
+
+    @property
+    def cluster(self) -> int:
+        """The target of the cluster's barrier."""
+        return bar_target(len(self.held) // self.warps, 0)
+
+
+def bar_target(rank: int, id: int) -> int:
+    """The target of a CTA's barrier; behind those of the last CTA, that of the cluster."""
+    return NAMED_BARRIERS * rank + id
 
 
 def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Skeleton:
-    """The skeleton of materialised streams, one per warp."""
+    """The skeleton of materialised streams, one per warp of each CTA of the cluster."""
     found: dict[BarrierKey, int] = {}
     named: dict[int, None] = {}
     threads: list[Thread] = []
@@ -109,7 +125,8 @@ def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Ske
         commits[warp] = []
         for pos, event in enumerate(stream):
             made = len(pair[0].ops), len(pair[1].ops)
-            _add(pair, pos, event[0], found, named, commits[warp], states)
+            if not _add_bar(pair, pos, event[0].op, event[0].value, named, warp, schedule):
+                _add(pair, pos, event[0], found, commits[warp], states)
             if (election := elections.of(event)) is not None:
                 for thread, first in zip(pair, made, strict=True):
                     new = thread.ops[first:]
@@ -124,13 +141,23 @@ def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Ske
             thread.rest.append(users)
         thread.rest.reverse()
     groups: dict[int, tuple[int, ...]] = {}
-    for role in schedule.roles():
-        for first in range(role.first_warp, role.first_warp + role.warps // 4 * 4, 4):
+    for cta, role in product(range(0, len(events), schedule.warps), schedule.roles()):
+        start = cta + role.first_warp
+        for first in range(start, start + role.warps // 4 * 4, 4):
             for w in range(first, first + 4):
                 groups[w] = tuple(range(first, first + 4))
     held = [list(accumulate(t.ops, _held, initial=schedule.maxnreg)) for t in threads[::2]]
-    full = _full(threads)
-    return Skeleton(threads, list(found), list(named), groups, commits, full, held, len(states))
+    return Skeleton(
+        threads,
+        list(found),
+        list(named),
+        groups,
+        commits,
+        _full(threads),
+        held,
+        len(states),
+        schedule.warps,
+    )
 
 
 def _held(before: int, op: SkeletonOp) -> int:
@@ -165,22 +192,13 @@ def _add(
     pos: int,
     dyn: Dyn,
     found: dict[BarrierKey, int],
-    named: dict[int, None],
     commits: list[int],
     states: dict[StateKey, int],
 ) -> None:
     op = dyn.op
     elected = pair[0].ops
-    target = found.setdefault(dyn.barrier, len(found)) if dyn.barrier else -1
+    targets = [found.setdefault(key, len(found)) for key in dyn.barriers] or [-1]
     match op:
-        case ops.BarSync(barrier=id) | ops.BarArrive(barrier=id):
-            _meet(pair, pos)
-            named.setdefault(id)
-            elected.append(SkeletonOp(Move.BAR_ARRIVE, pos, id, dyn.value))
-            if isinstance(op, ops.BarSync):
-                elected.append(SkeletonOp(Move.BAR_WAIT, pos, id))
-                _meet(pair, pos)
-            return
         case ops.SetMaxNReg(direction=direction, count=count):
             _meet(pair, pos)
             takes = direction is MaxNRegDirection.INC
@@ -211,9 +229,38 @@ def _add(
         lanes = 1 if thread.who is Who.ELECTED else 31
         key = thread.warp, thread.who, name
         state = states.setdefault(key, len(states)) if name is not None else -1
-        made = _own(op, pos, dyn, target, lanes, state)
-        if made is not None:
-            thread.ops.append(made)
+        for target in targets:  # a multicast lands in each CTA on its own
+            made = _own(op, pos, dyn, target, lanes, state)
+            if made is not None:
+                thread.ops.append(made)
+
+
+def _add_bar(
+    pair: tuple[Thread, Thread],
+    pos: int,
+    op: ops.Op,
+    threads: int,
+    named: dict[int, None],
+    warp: int,
+    schedule: Schedule,
+) -> bool:
+    """Add an op on a barrier of the block or of the cluster; whether it is one."""
+    elected, cluster = pair[0].ops, bar_target(schedule.cluster_ctas, 0)
+    match op:
+        case ops.BarSync(barrier=id) | ops.BarArrive(barrier=id):
+            target = bar_target(warp // schedule.warps, id)
+        case ops.BarrierClusterArrive() | ops.BarrierClusterWait():
+            target, threads = cluster, 32 * schedule.warps * schedule.cluster_ctas
+        case _:
+            return False
+    named.setdefault(target)
+    if not isinstance(op, ops.BarrierClusterWait):
+        _meet(pair, pos)
+        elected.append(SkeletonOp(Move.BAR_ARRIVE, pos, target, threads))
+    if isinstance(op, ops.BarSync | ops.BarrierClusterWait):
+        elected.append(SkeletonOp(Move.BAR_WAIT, pos, target))
+        _meet(pair, pos)
+    return True
 
 
 def _token(op: ops.Op) -> str | None:

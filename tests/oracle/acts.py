@@ -64,9 +64,9 @@ class Act:
     that a wgmma wait needs. ``n``: count, arrivals, parity, threads; ``tx``: bytes.
 
     ``pos``: position in the warp's stream; ``flight``: index of the flight that an ISSUE begins;
-    ``space``: atoms that a proxy fence covers; ``kept``: slot of the state that an arrive keeps or
-    a wait tests, -1: none. ``peers``: other CTAs whose shared memory it reaches, a mask of ranks;
-    ``stays``: the CTAs that may not exit while it is in flight.
+    ``space``, ``fences_inits``: atoms and mbarriers that a fence covers; ``kept``: slot of the
+    state that an arrive keeps or a wait tests, -1: none. ``peers``: other CTAs whose shared memory
+    it reaches, a mask of ranks; ``stays``: the CTAs that may not exit while it is in flight.
     """
 
     do: Do
@@ -76,7 +76,7 @@ class Act:
     tx: int = 0
     use: Use = NOTHING
     space: int = 0
-    fences_inits: bool = False
+    fences_inits: int = 0
     flight: int = -1
     kept: int = -1
     peers: int = 0

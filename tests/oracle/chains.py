@@ -106,12 +106,17 @@ class Chains:
             case ops.FenceProxyAsync(space=space):
                 shared = (1 << self.m.shared) - 1
                 spaces = {
-                    FenceSpace.SHARED: shared,
+                    FenceSpace.SHARED: self.t.atoms.of_rank.get(self.rank, 0),
                     FenceSpace.CLUSTER: shared,
                     FenceSpace.GLOBAL: ((1 << self.m.atoms) - 1) & ~shared,
                     FenceSpace.ALL: (1 << self.m.atoms) - 1,
                 }
-                act = replace(act, space=spaces[space], fences_inits=space is not FenceSpace.GLOBAL)
+                every = space is not FenceSpace.SHARED
+                inits = sum(
+                    1 << b for (rank, *_), b in self.t.index.items() if every or rank == self.rank
+                )
+                inits = 0 if space is FenceSpace.GLOBAL else inits
+                act = replace(act, space=spaces[space], fences_inits=inits)
             case ops.CommitGroup(kind=kind):
                 opened, closed = self.queues[i][kind]
                 for flight in opened:

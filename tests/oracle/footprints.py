@@ -52,6 +52,7 @@ class Atoms:
     masks: dict[tuple[Buffer, bytes], int] = field(default_factory=dict)
     count: int = 0
     shared: int = 0
+    of_rank: dict[int, int] = field(default_factory=dict)  # atoms of each CTA's shared memory
 
     def size(self, buffer: Buffer) -> int:
         of = self.schedule.tile if buffer.stage >= 0 else self.schedule.tensor
@@ -74,9 +75,12 @@ class Atoms:
         """After the last touch: a number for every atom, those of shared memory first."""
         for buffer in sorted(self.labels, key=lambda b: b.stage < 0):
             self.first[buffer] = self.count
-            self.count += int(self.labels[buffer].max()) + 1
+            n = int(self.labels[buffer].max()) + 1
             if buffer.stage >= 0:
-                self.shared = self.count
+                atoms = ((1 << n) - 1) << self.count
+                self.of_rank[buffer.rank] = self.of_rank.get(buffer.rank, 0) | atoms
+                self.shared = self.count + n
+            self.count += n
 
     def mask(self, touch: Touch) -> int:
         key = touch.buffer, touch.elements.tobytes()

@@ -38,7 +38,7 @@ def independent(x: Explorer, state: State, i: int, act: Act) -> bool:
     if do in ON_BARRIER and not _barrier_free(state, act, r):
         return False
     unfenced = any(bar is not None and bar[4] for bar in state[1])
-    fences = do is Do.FENCE_INIT or act.fences_inits
+    fences = do is Do.FENCE_INIT or act.fences_inits > 0
     if fences and (r.inits or (unfenced and r.copies)):
         return False
     if do is Do.FENCE_PROXY:  # before others' accesses it covers fewer: that is the worse order

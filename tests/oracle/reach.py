@@ -157,7 +157,7 @@ class _Walk:
                 self._may_complete(b)
             case Do.FENCE_PROXY:
                 r.fenced |= act.space
-                r.fences_inits |= act.fences_inits
+                r.fences_inits |= act.fences_inits > 0
             case Do.FENCE_INIT:
                 r.fences_inits = True
             case Do.CLUSTER_ARRIVE:

@@ -297,8 +297,10 @@ class Explorer:
                 bars = tuple(b and ((*b[:4], 0) if b[4] == i + 1 else b) for b in bars)
             case Do.FENCE_PROXY:
                 dirty, read = dirty & ~act.space, read & ~act.space
-                if act.fences_inits:
-                    bars = tuple(b and (*b[:4], 0) for b in bars)
+                bars = tuple(
+                    (*bar[:4], 0) if bar and act.fences_inits >> b & 1 else bar
+                    for b, bar in enumerate(bars)
+                )
             case Do.BAR_ARRIVE:
                 done, agreed, arrived = named[act.target]
                 bit = 1 << (i // 2)
