@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import importlib
 import os
 import sys
@@ -28,6 +29,7 @@ COMMANDS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; returns the exit code (docs/commands.md)."""
+    _open_streams()
     try:
         code = _dispatch(list(sys.argv[1:] if argv is None else argv))
         sys.stdout.flush()
@@ -44,6 +46,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(str(error), ExitCode.USAGE)
     except EnvironmentError_ as error:
         return _fail(str(error), ExitCode.ENVIRONMENT)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            return _internal(error)
+        _silence_stdout()
+        return _fail(f"cannot write the results: {error.strerror}", ExitCode.USAGE)
     except Exception as error:
         from asyncsim.machine import MachineError
 
@@ -105,6 +112,13 @@ def _internal(error: Exception) -> int:
         "internal error: this is a bug of asyncsim, not of the schedule; the lines above say where",
         ExitCode.INTERNAL,
     )
+
+
+def _open_streams() -> None:
+    """A stream that was closed before the start takes what is written, and shows nothing."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
 
 
 def _silence_stdout() -> None:

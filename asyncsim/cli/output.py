@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import textwrap
 from collections.abc import Sequence
-from pathlib import Path
 
 from asyncsim.errors import UsageError
 
@@ -32,13 +30,11 @@ def emit_json(value: object) -> None:
 
 def write_whole(path: str, data: bytes) -> None:
     """Write a file that is either complete or not there. Raises UsageError."""
-    target = Path(path)
-    partial = target.with_name(f".{target.name}.{os.getpid()}.part")
+    from asyncsim.trace import files
+
     try:
-        partial.write_bytes(data)
-        partial.replace(target)
+        files.write_whole(path, data)
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise UsageError(
             f"cannot write {path}: {error.strerror or error}; choose another path"
         ) from None

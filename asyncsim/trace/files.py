@@ -8,9 +8,17 @@ from pathlib import Path
 
 
 def write_whole(path: str | Path, data: bytes) -> None:
-    """Write ``data`` beside ``path``, then rename: a reader never sees half a file."""
+    """Write ``data`` beside ``path``, then rename: a reader never sees half a file.
+
+    A device, a pipe or a link is written to, not replaced. Raises OSError.
+    """
     target = Path(path)
-    handle, temporary = tempfile.mkstemp(prefix=target.name, suffix=".part", dir=target.parent)
+    if target.is_symlink() or (target.exists() and not target.is_file()):
+        target.write_bytes(data)
+        return
+    handle, temporary = tempfile.mkstemp(
+        prefix=f".{target.name}.", suffix=".part", dir=target.parent
+    )
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from asyncsim.__main__ import entry
+from asyncsim.cli.output import write_whole
 
 ASYNCSIM = [sys.executable, "-m", "asyncsim"]
 
@@ -75,3 +77,33 @@ def test_an_interrupt_while_the_command_line_is_loaded_is_one_line(
     monkeypatch.setattr(sys, "meta_path", [Interrupted, *sys.meta_path])
     assert entry() == 130
     assert capsys.readouterr().err == "asyncsim: interrupted\n"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a shell and devices of POSIX")
+@pytest.mark.parametrize(
+    ("redirection", "code", "said"),
+    [
+        (">&-", 0, ""),
+        ("2>&-", 0, ""),
+        ("> /dev/full", 2, "asyncsim: cannot write the results: No space left on device\n"),
+    ],
+)
+def test_streams_that_take_nothing(redirection: str, code: int, said: str) -> None:
+    command = f"{shlex.join(ASYNCSIM)} --version {redirection}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (code, said)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and links of POSIX")
+def test_a_pipe_or_a_link_is_written_to_not_replaced(tmp_path: Path) -> None:
+    pipe, file, link = tmp_path / "pipe", tmp_path / "file", tmp_path / "link"
+    os.mkfifo(pipe)
+    file.touch()
+    link.symlink_to(file)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_whole(str(pipe), b"one")
+    write_whole(str(link), b"two")
+    assert (os.read(reader, 9), file.read_bytes()) == (b"one", b"two")
+    os.close(reader)
+    assert pipe.is_fifo() and link.is_symlink()
+    assert sorted(tmp_path.iterdir()) == [file, link, pipe]
