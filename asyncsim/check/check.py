@@ -14,6 +14,7 @@ from asyncsim.check.execution import Execution
 from asyncsim.check.findings import finding_of_fault, merge_findings
 from asyncsim.check.grid import Bounds, overlapping_deltas
 from asyncsim.check.model import Fault
+from asyncsim.check.trips import all_trips
 from asyncsim.ir.program import Program as Dependence
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
@@ -24,25 +25,32 @@ MAX_COMPARED = 10_000  # ops over all CTAs that are enumerated where moves do no
 
 
 def check(
-    schedule: Schedule | Dependence, *, max_states: int = 1_000_000, jump: bool = True
+    schedule: Schedule | Dependence,
+    *,
+    max_states: int = 1_000_000,
+    jump: bool = True,
+    trips: bool = False,
 ) -> CheckResult:
     """The verdict for every interleaving of warps and every order of completions.
 
     ``max_states`` bounds the search behind a condition that does not hold; when it is used up the
     verdict is INCOMPLETE and ``note`` names the condition and the two ops. ``jump``: pass over
-    rounds of loops that only repeat; the result is the same without. Raises ScheduleError for
-    an expression that fails (a division by zero). Of a program: the verdict on each of its
-    schedules, and on what they do to each other.
+    rounds of loops that only repeat; the result is the same without. ``trips``: say which larger
+    trip counts a verdict CLEAN holds for. Raises ScheduleError for an expression that fails (a
+    division by zero). Of a program: the verdict on each of its schedules, and on what they do to
+    each other.
     """
     try:
         if isinstance(schedule, Dependence):
             return _check_both(schedule, max_states, jump)
-        return _check(schedule, max_states, jump)
+        return _check(schedule, max_states, jump, trips)
     except StreamLimit as limit:
         return CheckResult(verdict=Verdict.INCOMPLETE, note=str(limit))
 
 
-def _check(schedule: Schedule, max_states: int, jump: bool) -> CheckResult:
+def _check(
+    schedule: Schedule, max_states: int, jump: bool, trips: bool = False
+) -> CheckResult:
     program = Program(schedule)
     use = block_use(schedule)
     kinds = Survey([(0, 0, 0)]) if use.uniform else survey(schedule, use)
@@ -71,8 +79,12 @@ def _check(schedule: Schedule, max_states: int, jump: bool) -> CheckResult:
         verdict = Verdict.FINDINGS
     else:
         verdict = Verdict.INCOMPLETE if notes else Verdict.CLEAN
+    longer = None
+    if trips and use.uniform and certified and verdict is Verdict.CLEAN:
+        longer = all_trips(schedule, cta.execution)
     return CheckResult(
         verdict=verdict,
+        trips=longer,
         findings=tuple(found),
         certified=certified and verdict is Verdict.CLEAN,
         note="; ".join(notes) if verdict is Verdict.INCOMPLETE else "",

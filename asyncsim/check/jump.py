@@ -22,6 +22,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir.op import Scope
 from asyncsim.memory.region import GlobalBox
 from asyncsim.stream.dyn import Access, BarrierKey, Tag
+from asyncsim.stream.growth import Stretch
 from asyncsim.stream.linear import NotLinear
 from asyncsim.stream.period import Period, Periods, own_views
 from asyncsim.stream.program import Event
@@ -33,18 +34,23 @@ ALIKE = 12  # snapshots kept that look alike at a glance
 class Jumper:
     """Watches an execution. ``leader``: the agent at whose rounds the state is looked at.
 
-    ``jumps``: how many were made; ``entered``: what was entered in the report before the first.
+    ``jumps``: how many were made; ``entered``: what was entered in the report before the first. Of
+    the last one: ``stretches`` of the warps and ``moves`` of the data in a whole period. ``held``:
+    ops whose global accesses are looked at.
     """
 
     def __init__(self, execution: Execution, periods: Periods) -> None:
-        self._x, self._periods = execution, periods
+        self._x, self.periods = execution, periods
         self.leader: Agent | None = None
         self.jumps = self.entered = 0
+        self.stretches: dict[int, Stretch] = {}
+        self.moves: dict[str, Vector] = {}
+        self.rounds: set[int] = set()
         self._indices: tuple[int, ...] = ()
         self._turns = self._failures = self._wait = 0
         self._passed = [0] * len(execution.warps)
         self._seen: dict[object, list[Snapshot]] = {}
-        self._looked_at = {
+        self.held = {
             op.id
             for op in execution.schedule.ops()
             for view in own_views(op)
@@ -110,6 +116,18 @@ class Jumper:
         if not self.jumps:
             self.entered = self._x.report.changes
         self.jumps += 1
+        halves = _halves(found)
+        moves = {t: tuple(halves * d for d in v) for t, v in found.moves.items()}
+        self.stretches = {
+            w.index: Stretch(
+                old.events[w.index],
+                halves * found.events[w.index],
+                old.events[w.index] + (1 + more) * found.events[w.index],
+            )
+            for w in self._x.warps
+        }
+        self.moves = moves
+        self.rounds = {p.rounds for p in windows.values()}
         for index, period in windows.items():
             self._pass(self._x.warps[index], period, more)
         self._move(found, more)
@@ -117,13 +135,13 @@ class Jumper:
 
     def _windows(self, old: Snapshot, found: Recurrence) -> dict[int, Period]:
         """What each warp executes in a window. Raises NotLinear."""
-        halves = 2 if any(n & 1 for n in found.phases) else 1
+        halves = _halves(found)
         windows: dict[int, Period] = {}
         for warp in self._x.warps:
             events = found.events[warp.index]
             if events:
                 begin = old.events[warp.index]
-                windows[warp.index] = self._periods.window(warp.place, begin, events, halves)
+                windows[warp.index] = self.periods.window(warp.place, begin, events, halves)
         return windows
 
     def _holds(self, found: Recurrence, windows: dict[int, Period]) -> bool:
@@ -159,7 +177,7 @@ class Jumper:
         last = events - period.length
         try:
             for i, event in enumerate(warp.pass_over(agent.pos, events)):
-                if event[0].op.id in self._looked_at:
+                if event[0].op.id in self.held:
                     self._global(warp, agent.pos, event, bounds=i >= last)
             if agent.current is not None:
                 before, agent.current = agent.current, warp.event(agent.pos)
@@ -199,6 +217,11 @@ class Jumper:
                 if id(access) not in moved:
                     moved[id(access)] = _moved(access, moves)
                 touch.access = moved[id(access)]
+
+
+def _halves(found: Recurrence) -> int:
+    """2 where parities come back only after two windows."""
+    return 2 if any(n & 1 for n in found.phases) else 1
 
 
 def _moved(access: Access, moves: dict[str, Vector]) -> Access:

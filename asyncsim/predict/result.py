@@ -18,10 +18,21 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Trips:
+    """A verdict for every value ``value + m * step``, m >= 0, of a kernel argument that is a trip
+    count: the state recurs in the loop, and the rest of the schedule does not depend on it."""
+
+    arg: str
+    value: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CheckResult:
     """The verdict on a schedule at its trip counts, for every interleaving.
 
     ``certified``: the conditions held on one execution, which licenses run-ahead simulation.
+    ``trips``: larger trip counts that the verdict CLEAN holds for, where it was asked for them.
     ``note``: for INCOMPLETE, the condition and the two ops; ``stats``: ops, nodes, states searched.
     """
 
@@ -30,6 +41,7 @@ class CheckResult:
     certified: bool = False
     note: str = ""
     stats: dict[str, int] = field(default_factory=dict)
+    trips: Trips | None = None
 
     def has(self, rule: Rule) -> bool:
         """Whether one of the findings names this rule."""

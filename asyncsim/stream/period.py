@@ -24,6 +24,7 @@ Vector = tuple[int, ...]
 @dataclass(slots=True)
 class Period:
     """``length`` ops that repeat ``more`` times after the first time, at least.
+    ``rounds``: how far the loop comes until all operands are back, parities too.
 
     ``moves``: per tensor, how far the data that copies bring, and that reads mean, moves in one
     window. ``flips``: per mbarrier (name, stage), whether the parity that is waited for does.
@@ -31,6 +32,7 @@ class Period:
 
     length: int
     more: int
+    rounds: int = 0
     scopes: set[Scope] = field(default_factory=set)
     moves: dict[str, Vector] = field(default_factory=dict)
     flips: dict[tuple[str, int], bool] = field(default_factory=dict)
@@ -66,9 +68,7 @@ class Periods:
     def window(self, place: WarpPlace, begin: int, length: int, halves: int) -> Period:
         """``length`` ops from ``begin`` on; ``halves``: 2 if operands repeat only after two
         windows (parities do), else 1. Raises NotLinear."""
-        index = place.warp if self._telling & {"", place.role} else -1
-        first = place.warp == 0, place.warp_in_role == 0  # one thread of a block, of a role
-        key = place.role, index, first, begin, length, halves
+        key = self.kind(place), begin, length, halves
         if key not in self._found:
             try:
                 self._found[key] = self._trace(place, begin, length, halves)
@@ -78,6 +78,11 @@ class Periods:
         if found is None:
             raise NotLinear
         return found
+
+    def kind(self, place: WarpPlace) -> object:
+        """Equal for warps that execute the same."""
+        index = place.warp if self._telling & {"", place.role} else -1
+        return place.role, index, place.warp == 0, place.warp_in_role == 0
 
     def _tracer(self, place: WarpPlace, begin: int) -> Tracer:
         tracer = Tracer(self._schedule, place, self._table)
@@ -98,6 +103,7 @@ class Periods:
         if not moving.arrived(before, slopes) or moving.next() is not seen[0].op:
             raise NotLinear  # the op after the last window is that of one more, too
         period = Period(length, halves * (moving.windows.limit + 1) - 1)
+        period.rounds = max((r.slope for r in moving.rounds), default=0)
         for i, one in enumerate(seen):
             self._enter(period, one, moving, halves)
             if halves == 2 and i < length:

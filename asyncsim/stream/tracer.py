@@ -175,10 +175,13 @@ class Tracer:
             if isinstance(value, int) and slopes.get(name):
                 self.env[name] = Linear(value, slopes[name], self.windows)
         for i, r in enumerate(self.rounds):
-            r.slope = slopes[f"round {i} of {r.loop.var}"]
+            r.slope = slopes.get(f"round {i} of {r.loop.var}", 0)
             again = self._table.value(r.loop.trip_count, r.in_role)(self.env)
-            if isinstance(again, Linear) or again != r.count:
-                raise NotLinear
+            known = again.value if isinstance(again, Linear) else again
+            of_variables = any(isinstance(n, Var) for n in walk(r.loop.trip_count))
+            if known != r.count or (isinstance(again, Linear) and of_variables):
+                raise NotLinear  # perhaps not what it was when the loop began
+            r.count = again
 
     def arrived(self, begin: dict[str, int], slopes: dict[str, int]) -> bool:
         """Whether all that moves is one window further than at ``begin``, and moves on alike."""

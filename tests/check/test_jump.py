@@ -118,11 +118,15 @@ def ring(  # type: ignore[no-untyped-def]
     stage=None,
     bytes_=None,
     row=None,
-    steps: int = STEPS,
+    steps=STEPS,
     rows: int | None = None,
 ) -> Schedule:
     """A ring of three stages. Each argument is a condition, or value, of the round ``i``."""
     k = ScheduleBuilder("late")
+    if callable(steps):  # a kernel argument
+        steps, rounds = rows, steps(k)
+    else:
+        rounds = steps
     source = k.global_tensor("source", (rows or steps, 32), "f32")
     out = k.global_tensor("out", (steps + 8, 32), "f32", output=True)
     rows_map = k.tensor_map("rows", source, box=(1, 32))
@@ -136,7 +140,7 @@ def ring(  # type: ignore[no-untyped-def]
     with k.specialize():
         with k.role("consumer", warps=1):
             state = k.pipeline_state(3)
-            with k.loop(steps) as i:
+            with k.loop(rounds) as i:
                 with k.when(skip_wait(i) == 0 if skip_wait else 1):
                     k.mbarrier.wait(full[state.stage], state.phase)
                 meant = source.box((i, 0), (1, 32))
@@ -151,7 +155,7 @@ def ring(  # type: ignore[no-untyped-def]
                 state.advance()
         with k.role("producer", warps=1), k.elect():
             state = k.pipeline_state(3, producer=True, name="p")
-            with k.loop(steps, name="j") as j:
+            with k.loop(rounds, name="j") as j:
                 phase = flip(j, state.phase) if flip else state.phase
                 k.mbarrier.wait(empty[state.stage], phase)
                 amount = bytes_(j) if bytes_ else 128
