@@ -48,9 +48,7 @@ def check(
         return CheckResult(verdict=Verdict.INCOMPLETE, note=str(limit))
 
 
-def _check(
-    schedule: Schedule, max_states: int, jump: bool, trips: bool = False
-) -> CheckResult:
+def _check(schedule: Schedule, max_states: int, jump: bool, trips: bool = False) -> CheckResult:
     program = Program(schedule)
     use = block_use(schedule)
     kinds = Survey([(0, 0, 0)]) if use.uniform else survey(schedule, use)

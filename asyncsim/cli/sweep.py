@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
+from asyncsim.cli.beyond import Beyond, beyond
 from asyncsim.cli.progress import working
 from asyncsim.cli.subject import build_subject, load_scenario
 from asyncsim.cli.verdict import prove
 from asyncsim.errors import ScheduleError, UsageError
-from asyncsim.predict.result import Verdict
+from asyncsim.ir.schedule import Schedule
+from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Rule, Severity
 from asyncsim.scenario import Scenario
 
@@ -31,13 +34,15 @@ class Cell:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafeMap:
-    """``over``: the swept parameters and their values; ``cells``: their product, in order."""
+    """``over``: the swept parameters and their values; ``cells``: their product, in order;
+    ``beyond``: rows that are clean for all larger values of a parameter."""
 
     scenario: str
     fixed: dict[str, int]
     twin: str
     over: dict[str, tuple[int, ...]]
     cells: tuple[Cell, ...]
+    beyond: tuple[Beyond, ...] = ()
 
 
 def parse_over(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -88,34 +93,76 @@ def sweep(
         raise UsageError(f"{both[0]} is given and swept; drop one of the two")
     scenario.values(dict.fromkeys(over, 0))
     fixed = {n: v for n, v in scenario.values(given, args.twin).items() if n not in over}
-    cells = []
+    table = _Table(args, scenario, given)
+    cells, rows = [], []
     with working(f"checking {scenario.name}", quiet=quiet) as tell:
         for values in product(*over.values()):
             named = dict(zip(over, values, strict=True))
             tell(f"checking {scenario.name} " + " ".join(f"{n}={v}" for n, v in named.items()))
-            cells.append(_cell(args, scenario, {**given, **named}, values))
+            cells.append(table.cell(named, values))
+        tell(f"checking {scenario.name} beyond")
+        rows = [row for name in over for row in table.rows(name, over)]
     if all(cell.verdict is None for cell in cells):
         raise UsageError(f"no combination is a schedule; the first one: {cells[0].why}")
     return SafeMap(
-        scenario=scenario.name, fixed=fixed, twin=args.twin, over=over, cells=tuple(cells)
+        scenario=scenario.name,
+        fixed=fixed,
+        twin=args.twin,
+        over=over,
+        cells=tuple(cells),
+        beyond=tuple(rows),
     )
 
 
-def _cell(
-    args: Namespace, scenario: Scenario, params: dict[str, int], values: tuple[int, ...]
-) -> Cell:
-    try:
-        result = prove(build_subject(scenario, args.scenario, params, args.twin), quiet=True)
-    except (ScheduleError, UsageError) as error:
-        return Cell(values=values, verdict=None, why=str(error))
-    found = {
-        severity: tuple(dict.fromkeys(f.rule for f in result.findings if f.severity is severity))
-        for severity in Severity
-    }
-    return Cell(
-        values=values,
-        verdict=result.under(strict=args.strict),
-        rules=found[Severity.ERROR],
-        warnings=found[Severity.WARNING],
-        why=result.note,
-    )
+class _Table:
+    """The schedules and verdicts of a sweep, each found once."""
+
+    def __init__(self, args: Namespace, scenario: Scenario, given: dict[str, int]) -> None:
+        self._args, self._scenario, self._given = args, scenario, given
+        self._found: dict[object, tuple[Schedule | None, CheckResult | None, str]] = {}
+
+    def _look(self, named: dict[str, int]) -> tuple[Schedule | None, CheckResult | None, str]:
+        """The schedule and its verdict, or why there is none."""
+        key = tuple(sorted(named.items()))
+        if key not in self._found:
+            params, schedule = {**self._given, **named}, None
+            try:
+                subject = build_subject(
+                    self._scenario, self._args.scenario, params, self._args.twin
+                )
+                schedule = subject.schedule
+                self._found[key] = schedule, prove(subject, quiet=True, trips=True), ""
+            except (ScheduleError, UsageError) as error:
+                self._found[key] = schedule, None, str(error)
+        return self._found[key]
+
+    def cell(self, named: dict[str, int], values: tuple[int, ...]) -> Cell:
+        _, result, why = self._look(named)
+        if result is None:
+            return Cell(values=values, verdict=None, why=why)
+        found = {
+            severity: tuple(
+                dict.fromkeys(f.rule for f in result.findings if f.severity is severity)
+            )
+            for severity in Severity
+        }
+        return Cell(
+            values=values,
+            verdict=result.under(strict=self._args.strict),
+            rules=found[Severity.ERROR],
+            warnings=found[Severity.WARNING],
+            why=result.note,
+        )
+
+    def rows(self, name: str, over: dict[str, tuple[int, ...]]) -> Iterator[Beyond]:
+        """What each row along a parameter says of all larger values."""
+        others = {n: v for n, v in over.items() if n != name}
+        for values in product(*others.values()):
+            at = dict(zip(others, values, strict=True))
+
+            def look(value: int, at: dict[str, int] = at) -> tuple[Any, CheckResult | None]:
+                return self._look({**at, name: value})[:2]
+
+            row = beyond(at, name, sorted(over[name]), look)
+            if row is not None:
+                yield row

@@ -31,6 +31,8 @@ def safe_map_text(m: SafeMap) -> str:
         grid = "\n\n".join(_blocks(m, outer, cells))
         parts.append(f"{title}\n{grid}" if title else grid)
     parts.append("\n".join(_legend(m, letters)))
+    if m.beyond:
+        parts.append("\n".join(_beyond(m)))
     return "\n\n".join(parts)
 
 
@@ -86,6 +88,19 @@ def _legend(m: SafeMap, letters: dict[Rule | str, str]) -> Iterator[str]:
             yield wrap(said + where + why, first=f"{letter} ", indent=" " * 8)
 
 
+def _beyond(m: SafeMap) -> Iterator[str]:
+    """Rows that hold for all larger values; of others, the values shown are all that is said."""
+    yield "clean for all larger values, where the state recurs in the loop:"
+    for row in m.beyond:
+        at = "".join(f"{n}={v}, " for n, v in row.at.items())
+        yield wrap(
+            f"{at}{row.name} >= {row.first}: from {row.recurs} on, {row.step} rounds repeat "
+            f"(checked to {row.checked})",
+            first="  ",
+            indent="    ",
+        )
+
+
 def _meaning(kind: Rule | str) -> str:
     if isinstance(kind, Rule):
         return f"{kind.name}: {kind.value}"
@@ -99,7 +114,7 @@ def _meaning(kind: Rule | str) -> str:
 
 def safe_map_json(m: SafeMap) -> dict[str, Any]:
     """``cells`` have ``params``, ``verdict`` (null: no such schedule), ``rules``, ``warnings`` and
-    ``why``."""
+    ``why``; rows in ``beyond`` are clean for all values of ``param`` from ``at_least`` on."""
     return {
         "scenario": m.scenario,
         "params": {**m.fixed, **({"twin": m.twin} if m.twin else {})},
@@ -113,6 +128,17 @@ def safe_map_json(m: SafeMap) -> dict[str, Any]:
                 "why": cell.why,
             }
             for cell in m.cells
+        ],
+        "beyond": [
+            {
+                "params": dict(row.at),
+                "param": row.name,
+                "at_least": row.first,
+                "recurs_from": row.recurs,
+                "period": row.step,
+                "checked_to": row.checked,
+            }
+            for row in m.beyond
         ],
     }
 

@@ -25,8 +25,9 @@ EXIT_OF = {
 }
 
 
-def prove(subject: Subject, *, quiet: bool) -> CheckResult:
-    """The verdict; a rule that broke the build, or breaks the op stream, is a finding like any."""
+def prove(subject: Subject, *, quiet: bool, trips: bool = False) -> CheckResult:
+    """The verdict; a rule that broke the build, or breaks the op stream, is a finding like any.
+    ``trips``: with the larger trip counts that it holds for."""
     schedule = subject.schedule
     if schedule is None:
         return _built_badly(subject)
@@ -34,7 +35,7 @@ def prove(subject: Subject, *, quiet: bool) -> CheckResult:
 
     try:
         with working(f"checking {schedule.name}", quiet=quiet):
-            return with_user_code(subject, lambda: check(schedule))
+            return with_user_code(subject, lambda: check(schedule, trips=trips))
     except ScheduleError as error:
         return _from_stream(error)
 

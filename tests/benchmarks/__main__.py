@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 
+from tests.benchmarks import speed
+
 # command, limit in seconds on two ordinary cores
 COMMANDS = (
     ("list", 0.3),
@@ -39,7 +41,12 @@ def main() -> None:
     """Run each command several times; print best, median and limit."""
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
-    runs = parser.parse_args().runs
+    parser.add_argument("--check", action="store_true", help="time check alone, in one process")
+    args = parser.parse_args()
+    runs = args.runs
+    if args.check:
+        speed.main(runs)
+        return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     print(f"Python {platform.python_version()}, {cores} cores, {runs} runs of each, seconds")
     print(f"{'command':<20} {'best':>7} {'median':>7} {'limit':>7}")

@@ -47,9 +47,81 @@ def test_the_clean_form_is_clean_for_every_trip_count(cli: Any) -> None:
 def test_one_parameter_is_one_row_and_wide_maps_are_folded(cli: Any) -> None:
     out = cli("check", "tma_ring", "--ctas", 1, "--over", "tiles=0:40").out
     assert max(map(len, out.splitlines())) <= 80
-    grid = out.split("\n\n")[1:-1]
+    grid = out.split("\n\n")[1:-2]
     shown = " ".join(block.splitlines()[0].removeprefix("tiles") for block in grid).split()
     assert shown == [str(n) for n in range(41)]
+
+
+def test_rows_hold_for_all_larger_trip_counts(cli: Any) -> None:
+    out = cli("check", "tma_ring", "--ctas", 1, "--over", "stages=1:3", "--over", "tiles=0:16").out
+    assert out.endswith(
+        ".   51  clean: no interleaving breaks a rule\n"
+        "\n"
+        "clean for all larger values, where the state recurs in the loop:\n"
+        "  stages=1, tiles >= 0: from 6 on, 2 rounds repeat (checked to 16)\n"
+        "  stages=2, tiles >= 0: from 10 on, 4 rounds repeat (checked to 16)\n"
+        "  stages=3, tiles >= 0: from 15 on, 6 rounds repeat (checked to 20)\n"
+    )
+
+
+def test_rows_that_hold_are_in_the_report(cli: Any) -> None:
+    argv = ("check", "tma_ring", "--ctas", 1, "--stages", 1, "--over", "tiles=2:7", "--json")
+    assert json.loads(cli(*argv).out)["beyond"] == [
+        {
+            "params": {},
+            "param": "tiles",
+            "at_least": 2,
+            "recurs_from": 6,
+            "period": 2,
+            "checked_to": 7,
+        }
+    ]
+
+
+def test_a_row_that_breaks_late_holds_for_nothing(cli: Any, tmp_path: Path) -> None:
+    """Clean up to 30 tiles; and a loop whose stages depend on the count in the builder."""
+    file = tmp_path / "late.py"
+    file.write_text(LATE, encoding="utf-8")
+    swept = ("--over", "n=20:30")
+    for twin in ("breaks", "another"):
+        done = cli("check", f"{file}:late", "--twin", twin, *swept)
+        assert done.code == 0 and "for all larger values" not in done.out, twin
+    assert "n >= 20: from 20 on" in cli("check", f"{file}:late", *swept).out
+
+
+LATE = """
+from asyncsim import ScheduleBuilder
+from asyncsim.rules import Rule
+from asyncsim.scenario import Twin, scenario
+
+TWINS = tuple(Twin(name=n, rule=Rule.DEADLOCK, summary="late") for n in ("breaks", "another"))
+
+
+@scenario(summary="a turn of two warps", archs=("sm_90a",), twins=TWINS)
+def late(*, n: int = 8, twin: str = ""):
+    k = ScheduleBuilder("late", archs=("sm_90a",))
+    count = k.arg("n", n)
+    stages = 1 + (n % 2) if twin == "another" else 1
+    go, back = k.mbarriers("go", count=1, stages=stages), k.mbarriers("back", count=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(go, back)
+    k.bar.sync()
+    with k.specialize():
+        with k.role("a", warps=1), k.elect():
+            phase = k.var("phase", 0)
+            with k.loop(count) as i:
+                with k.when(i < 35 if twin == "breaks" else 1):
+                    k.mbarrier.arrive(go[0])
+                k.mbarrier.wait(back[0], phase)
+                phase.set(phase ^ 1)
+        with k.role("b", warps=1), k.elect():
+            phase = k.var("phase", 0)
+            with k.loop(count) as i:
+                k.mbarrier.wait(go[0], phase)
+                k.mbarrier.arrive(back[0])
+                phase.set(phase ^ 1)
+    return k.finish()
+"""
 
 
 def test_more_parameters_are_more_grids(cli: Any) -> None:
