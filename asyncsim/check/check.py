@@ -15,6 +15,7 @@ from asyncsim.check.findings import finding_of_fault, merge_findings
 from asyncsim.check.grid import Bounds, overlapping_deltas
 from asyncsim.check.model import Fault
 from asyncsim.check.trips import all_trips
+from asyncsim.check.width import too_wide
 from asyncsim.ir.program import Program as Dependence
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
@@ -61,6 +62,8 @@ def _check(schedule: Schedule, max_states: int, jump: bool, trips: bool = False)
             f"the block index decides what each of {schedule.ctas} CTAs executes; not all of them "
             "were looked at"
         )
+    if wide := too_wide(schedule):
+        notes.append(wide)
     stats = {"ops": 0, "passed": 0, "states": 0, "ctas": len(kinds.blocks)}
     for block in kinds.blocks:
         cta = check_cta(program, block, bounds, max_states, jump=jump)

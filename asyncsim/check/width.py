@@ -1,0 +1,123 @@
+"""Expressions that may leave the 32 bits of the kernel's integers.
+
+The other readers compute with Python's integers, a kernel does not. Bounds follow from the grid,
+the block, the arguments and the trip counts; what a var holds is not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import assert_never
+
+from asyncsim.errors import SourceLoc
+from asyncsim.ir.expr import Arg, Binary, Builtin, BuiltinRef, Const, Expr, Unary, Var, text
+from asyncsim.ir.schedule import Schedule, statements
+from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
+from asyncsim.stream.operands import operand_exprs
+
+Bounds = tuple[int, int]
+"""The least and the greatest value."""
+
+BIT, WORD = (0, 1), (-(1 << 31), (1 << 31) - 1)
+
+
+def too_wide(schedule: Schedule) -> str | None:
+    """In one line the first expression that may leave an int, None if there is none."""
+    ranges = _Ranges(schedule)
+    for statement in statements(schedule.body):
+        for expr in _expressions(statement):
+            found = ranges.of(expr)
+            if ranges.wide is not None:
+                where = f" at {statement.loc}" if isinstance(statement.loc, SourceLoc) else ""
+                term, (low, high) = ranges.wide
+                reached = high if high > WORD[1] else low
+                return (
+                    f"{text(term)}{where} may reach {reached:,}, and an integer of the kernel has "
+                    "32 bits"
+                )
+            if isinstance(statement, For) and found is not None:
+                ranges.of_loops[statement.var] = (0, max(0, found[1] - 1))
+    return None
+
+
+class _Ranges:
+    """What terms can be. ``wide``: the first one that is no int."""
+
+    def __init__(self, schedule: Schedule) -> None:
+        self.args = dict(schedule.args)
+        self.of_loops: dict[str, Bounds] = {}
+        self.wide: tuple[Expr, Bounds] | None = None
+        x, y, z = schedule.grid
+        sizes = {
+            Builtin.BLOCK_IDX_X: x,
+            Builtin.BLOCK_IDX_Y: y,
+            Builtin.BLOCK_IDX_Z: z,
+            Builtin.CTA_RANK: schedule.cluster_ctas,
+            Builtin.WARP_IN_ROLE: schedule.warps,
+            Builtin.THREAD_IN_ROLE: schedule.threads,
+            Builtin.LANE: 32,
+        }
+        self.builtins = {builtin: (0, n - 1) for builtin, n in sizes.items()}
+
+    def of(self, expr: Expr) -> Bounds | None:
+        """The bounds of a term; None where they are not known."""
+        match expr:
+            case Const(value):
+                return value, value
+            case Arg(name):
+                return self.args[name], self.args[name]
+            case BuiltinRef(builtin):
+                return self.builtins[builtin]
+            case Var(name):
+                return self.of_loops.get(name)
+            case Unary(op, operand):
+                a = self.of(operand)
+                found = a and ((-a[1], -a[0]) if op == "-" else (~a[1], ~a[0]))
+            case Binary(op, lhs, rhs):
+                found = _binary(op, self.of(lhs), self.of(rhs))
+            case _ as unreachable:
+                assert_never(unreachable)
+        if found is not None and (found[0] < WORD[0] or found[1] > WORD[1]):
+            self.wide = self.wide or (expr, found)
+        return found
+
+
+def _binary(op: str, a: Bounds | None, b: Bounds | None) -> Bounds | None:
+    if op in ("<", "<=", ">", ">=", "==", "!="):
+        return BIT
+    if op == "%" and b is not None and b[0] > 0:
+        return a if a is not None and a[0] >= 0 and a[1] < b[0] else (0, b[1] - 1)
+    if op == "&":
+        tops = [x[1] for x in (a, b) if x is not None and x[0] >= 0]
+        return (0, min(tops)) if tops else None
+    if a is None or b is None:
+        return None
+    if op in ("|", "^"):
+        bits = max(a[1], b[1]).bit_length()
+        return (0, (1 << bits) - 1) if min(a[0], b[0]) >= 0 else None
+    if (op in ("//", "%") and b[0] <= 0) or (op in ("<<", ">>") and not 0 <= b[0] <= b[1] < 64):
+        return None  # refused elsewhere
+    corners = [_VALUE[op](x, y) for x in a for y in b]
+    return min(corners), max(corners)
+
+
+_VALUE: dict[str, Callable[[int, int], int]] = {
+    "+": lambda x, y: x + y,
+    "-": lambda x, y: x - y,
+    "*": lambda x, y: x * y,
+    "//": lambda x, y: x // y,
+    "<<": lambda x, y: x << y,
+    ">>": lambda x, y: x >> y,
+    "min": min,
+    "max": max,
+}
+
+
+def _expressions(statement: Stmt) -> Iterator[Expr]:
+    match statement:
+        case For(trip_count=expr) | When(condition=expr) | Set(value=expr):
+            yield expr
+        case Elect() | Specialize():
+            pass
+        case _:
+            yield from operand_exprs(statement)
