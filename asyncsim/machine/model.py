@@ -94,6 +94,7 @@ class Tma:
     latency_l2_cycles: Cycles  # start of the issue to the pass of a sleeping waiter, beside bytes
     latency_dram_cycles: Cycles  # the same for an L2 miss on an idle chip
     landing_dram_cycles: CyclesCurve  # one load alone, L2 miss, by its bytes: mean
+    landing_dram_far_cycles: CyclesCurve  # the same of a box whose rows are not adjacent
     descriptor_first_use_cycles: Cycles
     store_issue_cycles: Cycles
     store_latency_cycles: Cycles  # issue to the return of wait_group, beside bytes / rate

@@ -38,9 +38,11 @@ def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
     moved = amount // inner * (-(-inner // row) * row)
     occupancy = max(numbers.exact("tma.min_copy"), moved / rate / TICKS_PER_CYCLE + overhead)
     work = (ticks(occupancy),)
+    far = inner < amount and op.src.shape[-1] < b.model.schedule.tensor(op.src.tensor).shape[-1]
 
     def build(values: Values) -> Step:
         step = b.step(tma_load, cost)
+        step.far = far
         step.rank, step.barrier = place(values)
         step.box, step.value = box(values), stage(values)
         step.amount, step.count, step.work = amount, b.times, work
@@ -102,9 +104,12 @@ def _request(a: Agent, s: Step, indices: tuple[int, ...], start: int, cause: Cau
     """The engine's request reaches the memory system; the landing counts on the barrier."""
     model, cta = a.model, a.cta
     share = cta.share(s.op_id)
+    together = share.dram[1] > 1 and cta.flights.lone(s.barrier, start)
+    kind = model.tma_far if s.far else model.tma_latency
     landing, why = model.memory.load(
-        cta.sm, cta, start, s.amount, s.amount, s.box, share, model.tma_latency, cause, cause
+        cta.sm, cta, start, s.amount, s.amount, s.box, share, kind, cause, cause, together
     )
+    cta.flights.add(landing)
     if a.rec is not None:
         a.rec.flight(a, s, indices, start, landing)
     if not s.peers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -17,12 +18,14 @@ from asyncsim.sim.clusters import ClusterState
 from asyncsim.sim.do_compute import PIPES, partition_counts
 from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.engine import Clock
+from asyncsim.sim.flights import Flights
 from asyncsim.sim.memory import Box, Latency, Line, Memory
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.pace import Pace
 from asyncsim.sim.path import LAUNCH, LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, Cause, after
 from asyncsim.sim.placement import Placement
 from asyncsim.sim.role import Agent
+from asyncsim.sim.scatter import Scatter
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.sharing import Share, Sharing, block_of
 from asyncsim.sim.steps import Step, StepBinder
@@ -69,10 +72,12 @@ class Model:
             self.poll = n.ticks("mbarrier.poll")
             if schedule.cluster_ctas > 1:
                 self.remote_handover = n.ticks("mbarrier.remote_wake")
-        self.tma_latency = self.cp_latency = self.ld_latency = NO_LATENCY
+        self.tma_latency = self.tma_far = self.cp_latency = self.ld_latency = NO_LATENCY
         self.descriptor = 0
         if ops.TmaLoad in kinds:
-            self.tma_latency = _latency(n, "tma")
+            self.tma_latency = near = _latency(n, "tma")
+            far = Line(n.curve("tma.landing_dram_far"))
+            self.tma_far = replace(near, alone=far, near=near.alone)
             self.spread = n.ticks("l2.spread")
             self.descriptor = n.ticks("tma.descriptor_first_use")
         if ops.CpAsync in kinds:
@@ -263,6 +268,8 @@ class Cta:
         self._named: dict[int, TimedNamedBarrier] = {}
         self.registers = TimedPool(model.schedule.warps, model.schedule.maxnreg)
         self.touched: set[Box] = set()
+        self.flights = Flights()
+        self.scatter = Scatter(model.spread, number)
         self.paces: dict[int, Pace] = {}
         self._shares: dict[int, Share] = {}
         self.agents: list[Agent] = []
@@ -297,7 +304,7 @@ class Cta:
         """What the waits of an agent say."""
         pace = self.paces.get(a.index)
         if pace is None:
-            pace = self.paces[a.index] = Pace(self.sm.model.spread)
+            pace = self.paces[a.index] = Pace(self.sm.model.spread // 2)
         return pace
 
     def apart(self, time: int) -> bool:

@@ -8,7 +8,7 @@ There is no limit of bytes in flight below an SM's shared memory: none was found
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -54,11 +54,13 @@ class Line:
 @dataclass(frozen=True, slots=True)
 class Latency:
     """Ticks of one kind of load: an L2 hit and a miss beside the servers, and by its bytes the
-    landing of a miss that is alone (mean: chained waits add up means)."""
+    landing of a miss that is alone (mean: chained waits add up means). ``near``: if its rows are
+    not adjacent, the landing if they were; the difference stays when DRAM is loaded."""
 
     l2: int
     dram: int
     alone: Line
+    near: Line | None = None
 
 
 class Memory:
@@ -87,15 +89,21 @@ class Memory:
         self._worth = (numbers.rate("dram.read") / numbers.rate("dram.write")).as_integer_ratio()
         self._ports: dict[int, Fifo] = {}
         self._deliveries: dict[int, Fifo] = {}  # behind the ports: lines that are merged count here
-        whole = simulated == placement.active_sms
+        everyone = simulated == placement.active_sms
+        self._group = {s.index: s.gpc if everyone else -s.gpc_active for s in sms}
+        members = Counter(self._group.values())
+        # Of each SM: its part of the port, for loads that all SMs behind the port make together.
+        self._own_ports: dict[int, Fifo] = {}
         for sm in sms:
-            group = sm.gpc if whole else -sm.gpc_active
+            group = self._group[sm.index]
+            # L2 as a whole hands out less than the ports of all GPCs take.
+            handed = numbers.rate("l2.device") * sm.gpc_active / placement.active_sms
+            rate = min(numbers.rate("l2.gpc"), handed)
+            self._own_ports[sm.index] = Fifo(GPC, rate / sm.gpc_active)
             if group not in self._ports:
-                members = sum((s.gpc if whole else -s.gpc_active) == group for s in sms)
-                part = Fraction(members, sm.gpc_active)
-                self._ports[group] = part_of(GPC, "l2.gpc", part)
+                part = Fraction(members[group], sm.gpc_active)
+                self._ports[group] = Fifo(GPC, part * rate, rate)
                 self._deliveries[group] = part_of(GPC, "l2.shared_gpc", part)
-        self._group = {s.index: s.gpc if whole else -s.gpc_active for s in sms}
         self._contents: OrderedDict[Box, tuple[int, Cause, int]] = OrderedDict()
         self._held = 0
         self._capacity = int(numbers.bytes("l2.capacity") * self._share)
@@ -120,11 +128,13 @@ class Memory:
         latency: Latency,
         cause: Cause,
         last: Cause,
+        together: bool = False,
     ) -> tuple[int, Cause]:
         """When ``amount`` bytes asked for from ``time`` on have landed in the SM, and why then.
 
         cause, last: of the first request at ``time`` and of the last one; port_bytes: the amount
-        as the fill port counts it.
+        as the fill port counts it. together: the SMs that read these lines ask for them at once,
+        so that they are in step, and none has its last byte before the burst of all has passed.
         """
         ready = self._look_up(cta, time, amount, box, share)
         gpc = self._ports[self._group[sm.index]]
@@ -133,20 +143,27 @@ class Memory:
         if missed:
             size = amount * share.dram[0] // share.dram[1]
             at, end, started, link = self.dram.serve(at, size, started)
-        ways = [(gpc, self._carried(cta, time, amount, share)), (sm.port, port_bytes)]
+        apart = share.dram[1] > 1 and not together and cta.apart(time)
+        carried = self._carried(share, amount, apart=apart)
+        ways = [(gpc, carried), (sm.port, port_bytes)]
         if share.apart[0]:
             ways.insert(1, (self._deliveries[self._group[sm.index]], amount))
         for server, size in ways:
             at, finished, started, why = server.serve(at, size, started)
             if finished >= end:
                 end, link = finished, why
+        if together:
+            _, finished, _, why = self._own_ports[sm.index].serve(time, carried, cause)
+            if finished > end:
+                end, link = finished, why
         landing = end + (latency.dram if missed else latency.l2)
         label = LATENCY_DRAM if missed else LATENCY_L2
         if missed:
             charged = amount * share.dram[0] // share.dram[1]
             alone = latency.alone.at(amount)
+            later = alone - latency.near.at(amount) if latency.near else 0
             waits = [
-                (time + self._loaded(sm.index, time, charged), time, cause),
+                (time + self._loaded(sm.index, time, charged) + later, time, cause),
                 (last[0] + alone, last[0], last),
             ]
             if share.dram[1] > 1:
@@ -158,7 +175,9 @@ class Memory:
             self._flight.append((landing, sm.index, charged))
             self._in_flight += charged
             self._own[sm.index] += charged
-        elif ready is not None and ready[0] > landing:
+        if apart:
+            landing = max(end, landing + cta.scatter.next())
+        if not missed and ready is not None and ready[0] > landing:
             return ready[0], ready[1]
         why = (landing, label, end, link)
         if missed and box is not None:
@@ -174,12 +193,13 @@ class Memory:
         at = end + latency
         return (at, (at, LATENCY_L2, end, why)) if at > landing else (landing, cause)
 
-    def _carried(self, cta: Cta, time: int, amount: int, share: Share) -> int:
+    @staticmethod
+    def _carried(share: Share, amount: int, *, apart: bool) -> int:
         """Bytes of a load that the GPC port carries: SMs that are apart fetch lines again."""
         part, whole = share.gpc
         size = amount * part // whole
         again, of = share.apart
-        if again and cta.apart(time):
+        if again and apart:
             size += amount * again // of
         return size
 

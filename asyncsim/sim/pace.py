@@ -1,29 +1,29 @@
 """Whether the SMs of a GPC are in step, as far as one CTA can tell.
 
 CTAs start together, so their loads of the same lines meet and are fetched once. An SM that has
-data in hand for less time than landings are spread stalls now and then; stalls of its own drive
-it away from its neighbours, and lines are fetched again. See docs/model-notes.md.
+data in hand for less time than landings are late at times stalls now and then; stalls of its own
+drive it away from its neighbours, and lines are fetched again. See docs/model-notes.md.
 """
 
 from __future__ import annotations
 
 from collections import deque
 
-SETTLING = 2  # waits without a longer margin before a short one counts
+SETTLING = 2  # waits without a longer margin before a short one counts, or ample ones to return
 
 
 class Pace:
-    """What the waits of one consumer say. ``spread``: of landings, in ticks.
+    """What the waits of one consumer say. ``late``: by how many ticks landings are late at times.
 
     Changes carry the tick from which they hold: consumers run ahead of the loads that ask.
     """
 
-    __slots__ = ("_apart", "_best", "_changes", "_known", "_since", "_spread")
+    __slots__ = ("_ample", "_apart", "_best", "_changes", "_known", "_late", "_since")
 
-    def __init__(self, spread: int) -> None:
-        self._spread = spread
+    def __init__(self, late: int) -> None:
+        self._late = late
         self._best: int | None = None
-        self._since = 0
+        self._since = self._ample = 0  # short margins that did not grow, ample ones in a row
         self._known = self._apart = False  # as of the last wait, as of the last question
         self._changes: deque[tuple[int, bool]] = deque()
 
@@ -31,7 +31,8 @@ class Pace:
         """A wait passed at ``time``; its data had landed ``margin`` ticks before it would have
         been missed (negative: a stall)."""
         apart = self._known
-        if margin >= self._spread:
+        self._ample = self._ample + 1 if margin >= self._late else 0
+        if self._ample > (SETTLING if apart else 0):
             apart, self._since = False, 0
         elif self._best is None or margin > self._best:
             self._best, self._since = margin, 0

@@ -41,7 +41,7 @@ class Share:
 
 PRIVATE_MISS = Share(True, (1, 1), (1, 1), (0, 1))
 PRIVATE_HIT = Share(False, (1, 1), (1, 1), (0, 1))
-LINE_BYTES = 128  # rows below it are not merged
+LINE_BYTES = 128  # of rows below it all that is repeated comes again when SMs are apart
 # Of L2: lines that GPCs of both read are in both (NVIDIA A100 whitepaper); lines that are written
 # take as much room.
 PARTITIONS = 2
@@ -90,8 +90,8 @@ class Sharing:
                 keys.setdefault(op_id, {})[cta] = key
         for op_id, by_cta in keys.items():
             known = {k: self._recent(k) for k in set(by_cta.values())}
-            merges = self._row_bytes[op_id] >= LINE_BYTES
-            waves[op_id] = _Wave(self._placement, by_cta, known, self._again, merges=merges)
+            again = self._again if self._row_bytes[op_id] >= LINE_BYTES else Fraction(1)
+            waves[op_id] = _Wave(self._placement, by_cta, known, again)
             wave = waves[op_id]
             fetched += sum(key[-1] * wave.copies(key) for key in known)  # type: ignore[operator, misc]
         for by_cta in keys.values():
@@ -115,8 +115,6 @@ class _Wave:
         by_cta: dict[int, Key],
         known: dict[Key, bool],
         again: Fraction,
-        *,
-        merges: bool,
     ) -> None:
         self._by_cta, self._known = by_cta, known
         self._count = Counter(by_cta.values())
@@ -128,9 +126,7 @@ class _Wave:
         self._readers = Counter(k for _, k in readers)
         members = Counter(self._gpc.values())
         distinct = Counter(g for g, _ in {(self._gpc[c], k) for c, k in by_cta.items()})
-        self._distinct = {
-            g: Fraction(distinct[g] if merges else members[g], members[g]) for g in members
-        }
+        self._distinct = {g: Fraction(distinct[g], members[g]) for g in members}
 
     def copies(self, key: Key) -> int:
         """Partitions of L2 that hold the box: both if several GPCs read it."""

@@ -42,9 +42,9 @@ class Step:
     states: state registers of the lanes that execute it, written by an arrive or tested by a wait;
     name: of the tensor or map of a copy, of the token of a peek or wait; rank, peers: of another
     CTA whose barrier it is, and of those that a multicast reaches;
-    box: (tensor, start) of a global box; work: further ticks, by handler. light: register
-    arithmetic before it may be finished after it. polls: a wait that only some lanes execute.
-    shared: others of the SM want the same pipes.
+    box: (tensor, start) of a global box; far: its rows are not adjacent; work: further ticks, by
+    handler. light: register arithmetic before it may be finished after it. polls: a wait that only
+    some lanes execute. shared: others of the SM want the same pipes.
     """
 
     __slots__ = (
@@ -53,6 +53,7 @@ class Step:
         "box",
         "cost",
         "count",
+        "far",
         "light",
         "name",
         "op",
@@ -76,7 +77,7 @@ class Step:
         self.rank = -1
         self.peers: tuple[int, ...] = ()
         self.states: tuple[StateKey, ...] = ()
-        self.polls = self.light = self.shared = False
+        self.polls = self.light = self.shared = self.far = False
         self.box: tuple[str, tuple[int, ...]] | None = None
         self.work: tuple[int, ...] = ()
 

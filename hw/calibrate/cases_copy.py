@@ -93,23 +93,6 @@ def _tma() -> Iterator[Case]:
                     cold=cold,
                     repeat=2 if not cold else 3,
                 )
-    for level in ("l2", "dram"):
-        for size in (1, 2, 4, 8, 16, 32):
-            yield Case(
-                "tma_landing",
-                {"level": level, "bytes": size * KB},
-                variant,
-                "tma_landing",
-                lambda words, context: {
-                    "other_warp": words[8:SAMPLES].astype(float),
-                    "own_warp": words[SAMPLES + 8 : 2 * SAMPLES].astype(float),
-                },
-                block=64,
-                args=(size * KB, FRESH // 128 if level == "dram" else 0, SAMPLES, 0),
-                rows=size * 8,
-                cold=level == "dram",
-                repeat=3,
-            )
     for cold in (False, True):
         yield Case(
             "tma_first_use",

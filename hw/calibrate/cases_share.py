@@ -22,6 +22,8 @@ def share_cases() -> Iterator[Case]:
     yield from _narrow_trains()
     yield from _pairs()
     yield from _paced_pairs()
+    yield from _own_pairs()
+    yield from _tile_pairs()
 
 
 def _gpc_of(context: Context) -> dict[int, int]:
@@ -245,3 +247,35 @@ def _paced_pairs() -> Iterator[Case]:
     for pace in (0, 500, 800, 1100):  # nothing is shared
         for depth in (1, 2, 3, 4):
             yield _pair(-1, depth, rows=96, pause=pace, turns=256, wrap=8, paced=True)
+
+
+def _own_pairs() -> Iterator[Case]:
+    """From DRAM, nothing shared, rows 8 KB apart: rate and round trip by the bytes in flight."""
+    for rows, depths in ((8, (1, 2, 4, 8)), (32, (1, 2, 4)), (128, (1, 2, 3, 4, 6))):
+        for depth in depths:
+            yield _pair(-1, depth, rows=rows, cold=True)
+    for depth in (1, 2, 3, 4):
+        yield _pair(-1, depth, cold=True, ctas=1)
+
+
+def _tile_pairs() -> Iterator[Case]:
+    """Stages of matrix kernels, worked on by the clock: 48 KB, and 24 KB of half lines."""
+    for row, depths, paces in (
+        (128, (1, 2, 3, 4), (0, 500, 1000)),
+        (64, (1, 2, 3, 4, 6, 8), (0, 300, 450, 600)),
+    ):
+        for columns in (8, 16, 32):
+            for pace in paces:
+                for depth in depths:
+                    for cold in (False, True):
+                        yield _pair(
+                            columns,
+                            depth,
+                            row=row,
+                            pause=pace,
+                            cold=cold,
+                            turns=256,
+                            wrap=12,
+                            paced=True,
+                            a_boxes=2,
+                        )

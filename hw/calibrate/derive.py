@@ -106,13 +106,15 @@ def _mean(rows: Rows, bench: str, metric: str, **params: int | str) -> float:
     return value
 
 
-def landing_dram(rows: Rows) -> list[list[float]]:
+def landing_dram(bench: str) -> Callable[[Rows], list[list[float]]]:
     """By bytes of one tensor load, L2 miss."""
-    elect = issue("elect")(rows)
-    sizes = (KB, 2 * KB, 4 * KB, 8 * KB, 16 * KB, 32 * KB)
-    return [
-        [s, _mean(rows, "tma_landing", "other_warp", level="dram", bytes=s) - elect] for s in sizes
-    ]
+
+    def value(rows: Rows) -> list[list[float]]:
+        elect = issue("elect")(rows)
+        sizes = (KB, 2 * KB, 4 * KB, 8 * KB, 16 * KB, 32 * KB)
+        return [[s, _mean(rows, bench, "other_warp", level="dram", bytes=s) - elect] for s in sizes]
+
+    return value
 
 
 def cp_landing_dram(rows: Rows) -> list[list[float]]:

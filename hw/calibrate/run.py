@@ -23,6 +23,7 @@ from .case import Case
 from .cases_code import code_cases
 from .cases_copy import copy_cases
 from .cases_fma import fma_cases
+from .cases_landing import landing_cases
 from .cases_share import share_cases
 from .cases_sync import sync_cases
 from .cases_train import train_cases
@@ -34,6 +35,7 @@ Row = dict[str, Any]
 
 def all_cases() -> Iterator[Case]:
     yield from copy_cases()
+    yield from landing_cases()
     yield from share_cases()
     yield from sync_cases()
     yield from code_cases()

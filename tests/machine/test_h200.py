@@ -37,7 +37,7 @@ def test_every_number_has_an_origin(machine: Machine) -> None:
     assert counts["assumed"] <= 3
     assert sum(counts.values()) == len(machine.provenance)
     assert machine.provenance["tma.fill"].source == "tma_train"
-    assert len(machine.boards) == 7
+    assert len(machine.boards) == 10
 
 
 def test_few_numbers_come_from_the_prior_study(machine: Machine) -> None:
@@ -58,7 +58,7 @@ def test_stored_rows_give_the_stored_file(documents: list[dict[str, Any]]) -> No
 
 
 def test_raw_files_tell_their_origin(documents: list[dict[str, Any]]) -> None:
-    assert len(documents) == 7
+    assert len(documents) == 10
     for document in documents:
         origin = document["provenance"]
         assert origin["gpu"] == "NVIDIA H200"

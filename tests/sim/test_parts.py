@@ -11,9 +11,11 @@ from asyncsim.ir import op as ops
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
+from asyncsim.sim.flights import Flights
 from asyncsim.sim.pace import Pace
 from asyncsim.sim.path import after, walk
 from asyncsim.sim.placement import place
+from asyncsim.sim.scatter import Scatter
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.sharing import Sharing
 from asyncsim.sim.turns import left_alone, turn_costs
@@ -135,19 +137,55 @@ def test_ctas_of_a_row_share_their_boxes() -> None:
     assert sharing.of(255, b).miss
 
 
-def test_half_lines_are_not_merged() -> None:
+def test_half_lines_are_merged_in_step_only() -> None:
     schedule = ws_gemm.build({"m": 2048, "n": 2048, "k": 256, "block_k": 32})
     sharing = Sharing(schedule, place(schedule, H200, exact=True), 54_000_000, FLOOR, warm=False)
     b = loads(schedule)[1]
-    assert (sharing.of(0, b).gpc, sharing.of(0, b).apart) == ((1, 1), (0, 1))
+    assert (sharing.of(0, b).gpc, sharing.of(0, b).apart) == ((1, 16), (15, 16))
 
 
 def test_pace_comes_apart_on_margins_that_stay_short() -> None:
     pace = Pace(100)
     for time, margin in enumerate((-50, -20, 10, 5, 5)):
         pace.waited(margin, time)
-    pace.waited(100, 9)
-    assert [pace.apart(t) for t in (3, 4, 5, 9, 10)] == [False, False, True, True, False]
+    for time in (9, 10, 11):
+        pace.waited(100, time)
+    assert [pace.apart(t) for t in (3, 4, 5, 9, 11)] == [False, False, True, True, True]
+    assert not pace.apart(12)
+
+
+def test_one_early_landing_does_not_bring_an_sm_back_in_step() -> None:
+    pace = Pace(100)
+    for time, margin in enumerate((-50, -50, -50, 100, 100, 5)):
+        pace.waited(margin, time)
+    assert [pace.apart(t) for t in (2, 3, 6)] == [False, True, True]
+
+
+@pytest.mark.parametrize("stages", [1, 2, 3])
+def test_rounds_that_wait_for_one_another_are_told_by_what_is_in_flight(stages: int) -> None:
+    """Two boxes a round; each round lands 100 after it began, and the next begins at 200."""
+    flights = Flights()
+    found = []
+    for turn in range(5):
+        for box in (0, 10):
+            found.append(flights.lone(turn % stages, 200 * turn + box))
+            flights.add(200 * turn + 100)
+    assert found == [False] * 4 + [True] * 6
+    assert flights.lone(7, 1000)
+    flights.add(1300)
+    assert not flights.lone(8, 1100)  # one round is still in flight
+    flights.add(1400)
+    assert not flights.lone(7, 1500)  # and the next one alone does not settle it
+
+
+def test_scattered_landings_have_the_spread_that_was_asked_for() -> None:
+    scatter = Scatter(800, 3)
+    drawn = [scatter.next() for _ in range(2000)]
+    first, values = drawn[0], sorted(drawn)
+    assert values[0] >= -500 and values[-1] < 500
+    assert abs(values[1800] - values[200] - 800) < 40
+    assert abs(sum(values) / 2000) < 15
+    assert [Scatter(800, 3).next(), Scatter(0, 3).next()] == [first, 0]
 
 
 def test_lanes_that_have_exited_leave_their_elected_lane_alone() -> None:

@@ -105,7 +105,7 @@ extern "C" __global__ void tma_store(KERNEL_ARGS, const __grid_constant__ tmap m
 
 // Landing of a tensor load as converged waiters see it: warp 0 elects and issues, then waits; warp 1
 // sleeps on the barrier.  out[i] = cycles from before the copy to warp 1's return, out[p2 + i] =
-// to warp 0's.  p0 = bytes, p1 = rows from sample to sample.
+// to warp 0's.  p0 = bytes, p1 = rows and p3 = elements of a row from sample to sample.
 extern "C" __global__ void tma_landing(KERNEL_ARGS, const __grid_constant__ tmap m) {
   u64 deadline = clk() + DEADLINE_CYCLES;
   u32 bar = saddr(smem), dst = saddr(smem) + 1024;
@@ -120,7 +120,7 @@ extern "C" __global__ void tma_landing(KERNEL_ARGS, const __grid_constant__ tmap
       while (clk() - start < 500) {}
       if (elect()) mbar_expect(bar, p0);
       t0 = clk();
-      if (elect()) tensor_load(dst, &m, 0, i * p1, bar);
+      if (elect()) tensor_load(dst, &m, i * p3, i * p1, bar);
     }
     wait(bar, i & 1, deadline, abort_word);
     u64 t1 = clk();
