@@ -1,4 +1,4 @@
-"""The search behind a failing condition, in clusters: what it decides, and what it leaves open."""
+"""Search and counting behind a failing condition, in clusters: what is decided, what is open."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from asyncsim import ScheduleBuilder, check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
 from tests.cases.parts import found
+from tests.check.written import written
 
 
 def spectator(*, phases: int, wait: int, split: bool = False) -> Schedule:
@@ -113,3 +114,45 @@ def test_warps_that_end_early_are_left_open() -> None:
     """A round goes on without them from then on, which the search does not know."""
     assert check(leaves_early(early=False)).verdict is Verdict.CLEAN
     assert check(leaves_early(early=True)).verdict is Verdict.INCOMPLETE
+
+
+def shared_releases(*, scope: str, rounds: int) -> Schedule:
+    """Each CTA of a pair waits for the releases of both, which may come in two orders."""
+    k = ScheduleBuilder("releases")
+    k.grid(2)
+    k.cluster(2)
+    go, back = k.mbarriers("go", count=1), k.mbarriers("back", count=2)
+    cell, x = k.smem_tile("cell", (1, 1), "f32"), written(k, "x", registers=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(go, back)
+        k.fence.mbarrier_init()
+    k.cluster_barrier.sync()
+    with k.specialize():
+        with k.role("reader", warps=1):
+            with k.elect(), k.loop(rounds) as i:
+                k.mbarrier.wait(go[0], i % 2, scope="cluster")
+                k.mem.ld_shared(x.all, cell[0])
+                for rank in range(2):
+                    k.mbarrier.arrive(k.mbarrier.at(back[0], rank), scope=scope)
+            k.cluster_barrier.sync()
+        with k.role("writer", warps=1):
+            with k.elect(), k.when(k.cta_rank == 0), k.loop(rounds) as i:
+                k.mbarrier.wait(back[0], (i + 1) % 2, scope="cluster")
+                for rank in range(2):
+                    k.mem.st_shared(cell[0].at(rank), x.all)
+                for rank in range(2):
+                    k.mbarrier.arrive(k.mbarrier.at(go[0], rank), scope="cluster")
+            k.cluster_barrier.sync()
+    return k.finish()
+
+
+def test_counting_decides_releases_of_two_ctas() -> None:
+    """The barrier of rank 1, for which nobody waits, counts in whatever order they come."""
+    result = check(shared_releases(scope="cluster", rounds=40))
+    assert (result.verdict, result.stats["states"]) == (Verdict.CLEAN, 0)
+    assert {f.severity.value for f in result.findings} <= {"warning"}
+
+
+def test_counting_leaves_narrow_releases_to_the_search() -> None:
+    result = check(shared_releases(scope="cta", rounds=2))
+    assert result.stats["states"] > 0
