@@ -227,6 +227,10 @@ class Barriers:
         if not passes:
             for chain in chains:
                 self._require(b, chain.now(step.pos), 1, step, Condition.F)
+                peek = peek_of(chain, step)
+                if peek is not None and peek.seen and self.proves:
+                    # an execution in which the peek fails is another one
+                    self._breach(b.breach(Condition.D, b.state.generation - 1, step, None))
             return False
         observed = b.state.generation - 1
         b.observed = max(b.observed, observed)
@@ -253,6 +257,10 @@ class Barriers:
         if counted:
             self._count_wait(b, chains, step, observed)
         return True
+
+    def certain(self, b: Barrier, chain: Chain, step: Step) -> bool:
+        """Whether a peek that passes does so in every execution."""
+        return b.state.initialised and self.level(b, chain.now(step.pos)) > b.state.generation
 
     def knows_init(self, b: Barrier, clock: int, step: Step) -> None:
         """Condition F for an op that will count later (the issue of a copy)."""

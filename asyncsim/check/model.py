@@ -208,12 +208,16 @@ class PhaseWait(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Peek:
-    """A test_wait of an observer: of which phase, what it knew then, and whether it passed."""
+    """A test_wait of an observer: of which phase, what it knew then, and whether it passed.
+
+    ``seen``: it did in this execution; of a proof, it ``passed`` only if it does in all.
+    """
 
     barrier: BarrierKey | None
     parity: int
     clock: int
     passed: bool
+    seen: bool
 
 
 def chains_of(agent: Agent, step: Step) -> tuple[Chain, ...]:

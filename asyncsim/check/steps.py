@@ -222,7 +222,7 @@ class Steps:
                     f"for {b.key} parity {step.dyn.value}"
                 )
                 raise SyncFault(Rule.FOREIGN_STATE, message)
-            skips.add(peek is not None and peek.passed and not self._x.barriers.proves)
+            skips.add(peek is not None and peek.passed)
         if len(skips) > 1:
             self._x.split(agent)
             return self._wait_unless(agent, step._replace(who=agent.who))
@@ -232,10 +232,13 @@ class Steps:
         op, b = step.dyn.op, self._barrier(step.dyn)
         assert isinstance(op, ops.MbarrierTestWait)
         chains = chains_of(agent, step)
-        passed = self._passes(step, b) and not self._x.barriers.proves
+        seen = self._passes(step, b)
+        passed = seen and (
+            not self._x.barriers.proves or all(self._x.barriers.certain(b, c, step) for c in chains)
+        )
         for chain in chains:
             clock = chain.now(step.pos)
-            chain.peeks[op.token] = Peek(step.dyn.barrier, step.dyn.value, clock, passed)
+            chain.peeks[op.token] = Peek(step.dyn.barrier, step.dyn.value, clock, passed, seen)
         self._x.barriers.wait(b, chains, step, passes=passed)
         return True
 

@@ -213,3 +213,17 @@ def test_a_peek_before_the_init_is_known() -> None:
     with k.when(k.warp_in_role == 1), k.elect():
         k.mbarrier.wait(bars[0], 1, peek=token)
     assert {rule for rule, _ in errors(k.finish())} == {Rule.USE_BEFORE_INIT}
+
+
+def test_a_peek_that_always_passes_is_a_wait() -> None:
+    """On a fresh mbarrier the phase before the first is over: the token lets the wait be skipped,
+    although by then it would block for ever."""
+    k = ScheduleBuilder("fresh")
+    k.block(1)
+    bars, token = k.mbarriers("bar", count=1), k.mbarrier_token("token")
+    with k.elect_thread():
+        k.mbarrier.init_all(bars)
+        k.mbarrier.peek(bars[0], 1, token)
+        k.mbarrier.arrive(bars[0])
+        k.mbarrier.wait(bars[0], 1, peek=token)
+    assert check(k.finish()).verdict is Verdict.CLEAN

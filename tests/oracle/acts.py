@@ -14,6 +14,10 @@ ANY = -2  # a value that is what every reader means
 UNWRITTEN = -1
 
 
+class Untranslated(Exception):
+    """An op that the explorer does not know."""
+
+
 class Fault(Exception):
     """An act that the hardware leaves undefined."""
 
@@ -27,6 +31,7 @@ class Do(Enum):
     EXPECT = auto()
     WAIT = auto()
     WAIT_STATE = auto()
+    PEEK = auto()
     COPY = auto()
     ACCESS = auto()
     ISSUE = auto()
@@ -65,8 +70,11 @@ class Act:
 
     ``pos``: position in the warp's stream; ``flight``: index of the flight that an ISSUE begins;
     ``space``, ``fences_inits``: atoms and mbarriers that a fence covers; ``kept``: slot of the
-    state that an arrive keeps or a wait tests, -1: none. ``peers``: other CTAs whose shared memory
-    it reaches, a mask of ranks; ``stays``: the CTAs that may not exit while it is in flight.
+    state or token that an arrive or peek keeps or a wait tests, -1: none. ``drop``, ``open``: an
+    arrival that later phases do not need, one that must not complete its phase. Of a COPY,
+    ``raises``: pending arrivals that its issue adds; ``lands``: arrivals when it lands, after those
+    of its chain before. ``peers``: other CTAs whose shared memory it reaches, a mask of ranks;
+    ``stays``: the CTAs that may not exit while it is in flight.
     """
 
     do: Do
@@ -79,6 +87,10 @@ class Act:
     fences_inits: int = 0
     flight: int = -1
     kept: int = -1
+    drop: bool = False
+    open: bool = False
+    raises: int = 0
+    lands: int = 0
     peers: int = 0
     stays: int = 0
 

@@ -11,10 +11,10 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Rule, Severity
+from tests.oracle.acts import Untranslated
 from tests.oracle.explorer import LanesPart, TooLarge
 from tests.oracle.grid import Grid
 from tests.oracle.strategies import random_schedule
-from tests.oracle.translate import Untranslated
 
 MAX_EXPLORED = 8_000
 MAX_SEARCHED = 100_000

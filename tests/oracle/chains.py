@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import FenceSpace, GroupKind, OpBase, Scope
-from tests.oracle.acts import Act, Do, Flight, Mma, Use
+from tests.oracle.acts import Act, Do, Flight, Mma, Untranslated, Use
 from tests.oracle.footprints import Touch
 from tests.oracle.rest import ON_BARRIER
 
 if TYPE_CHECKING:
     from tests.oracle.translate import Translator
+
+_KEEPERS = ("state", "token", "peek")  # fields that name a register of each lane
 
 CHAINS = {Scope.ALL_LANES: (0, 1), Scope.ELECTED: (0,), Scope.OTHERS: (1,)}
 
@@ -42,6 +44,7 @@ class Chains:
         self.open_mmas: list[Mma] = []
         self.waits: list[Act] = []
         self.pending_mmas: list[Mma] = []
+        self.peeks: dict[tuple[int, str], tuple[int, int]] = {}
 
     def build(self) -> None:
         self.m.commits[self.warp] = []
@@ -96,11 +99,20 @@ class Chains:
         if raw.do in (Do.ARRIVE, Do.EXPECT, Do.COPY):
             act = replace(act, n=raw.n * lanes, tx=raw.tx * lanes)
         op = raw.op
-        name = getattr(op, "state", None)
+        name = next((n for f in _KEEPERS if (n := getattr(op, f, None)) is not None), None)
         if name is not None:
             slots = self.t.slots
             act = replace(act, kept=slots.setdefault((chain, name), len(slots)))
         match op:
+            case ops.MbarrierArrive(drop=drop, no_complete=no_complete):
+                act = replace(act, drop=drop, open=no_complete)
+            case ops.MbarrierTestWait():
+                self.peeks[i, op.token] = raw.target, raw.n
+            case ops.MbarrierWait(peek=str(token)):
+                if self.peeks.get((i, token), (raw.target, raw.n)) != (raw.target, raw.n):
+                    self.t.trouble.add("token of another phase")
+            case ops.CpAsyncMbarrierArrive(noinc=noinc):
+                act = self._tracked(replace(act, raises=0 if noinc else lanes, lands=lanes), i)
             case ops.MbarrierInit() if i:
                 self.t.trouble.add("init by several lanes")
             case ops.FenceProxyAsync(space=space):
@@ -139,17 +151,32 @@ class Chains:
                 act = replace(act, use=use, flight=len(self.m.flights))
                 self.m.flights.append(flight)
                 self.queues[i][kind][0].append(flight)
-            case _ if raw.do in (Do.ACCESS, Do.COPY):
+            case _ if raw.do in (Do.ACCESS, Do.COPY) and not act.lands:
                 use = self._use(raw.touches[i])
                 if raw.do is Do.ACCESS and not (use.read or use.write):
                     return
                 act = replace(act, use=use)
             case _:
                 pass
-        if raw.do is Do.COPY:
+        if raw.do is Do.COPY and not act.lands:
             issuer = 0 if isinstance(op, ops.StAsync) else 1 << self.rank
             act = replace(act, stays=issuer | 1 << self.t.owner(raw.target))
         acts.append(act)
+
+    def _tracked(self, act: Act, i: int) -> Act:
+        """The copies so far that nothing has tracked are in flight until the arrival lands."""
+        opened, closed = self.queues[i][GroupKind.CP_ASYNC]
+        if closed:
+            raise Untranslated("cp.async by groups and by mbarriers")
+        uses = [f.use for f in opened]
+        for f in opened:
+            f.read_until = f.until = len(self.pair[i]) - 1
+        opened.clear()
+        read = write = 0
+        for use in uses:
+            read, write = read | use.read, write | use.write
+        brings = tuple(b for use in uses for b in use.brings)
+        return replace(act, use=Use(read, write, brings=brings))
 
     def _peers(self, raw: Raw, i: int) -> int:
         """The other CTAs whose shared memory an act reaches."""

@@ -66,15 +66,17 @@ def _barrier_free(state: State, act: Act, r: Reach) -> bool:
         return act.do is Do.INIT and not used and not r.fences_inits
     pending = bar[2]
     match act.do:
-        case Do.WAIT | Do.WAIT_STATE:
+        case Do.WAIT | Do.WAIT_STATE | Do.PEEK:
             return not r.complete >> b & 1
         case Do.COPY:
-            return True
+            return not act.raises or pending > r.arrivals.get(b, 0)
         case Do.EXPECT:
             return pending > r.arrivals.get(b, 0)
         case _:
             if pending < r.arrivals.get(b, 0) + act.n:
                 return False  # the phase may complete without this arrival, or it overflows
+            if (act.open or r.open >> b & 1) and pending == r.arrivals.get(b, 0) + act.n:
+                return False  # which of them is the last one matters
             if pending > act.n:
                 return True
             return b not in r.landing and not (r.expects | r.old_waits) >> b & 1

@@ -31,6 +31,7 @@ class Reach:
     expects: int = 0  # mbarriers whose bytes are announced
     copies: int = 0  # mbarriers that copies are issued on
     old_waits: int = 0  # mbarriers waited for in a phase that is over now
+    open: int = 0  # mbarriers that arrive.noComplete counts on
     named: int = 0
     fences_inits: bool = False
     arrivals: dict[int, int] = field(default_factory=dict)
@@ -77,6 +78,8 @@ class _Walk:
     def _lands(self, act: Act) -> None:
         r, b = self.r, act.target
         r.landing[b] = r.landing.get(b, 0) + act.tx
+        if act.lands:
+            r.arrivals[b] = r.arrivals.get(b, 0) + act.lands
         self._uses(act.use)
 
     def _passes(self, j: int, act: Act) -> bool:
@@ -84,7 +87,7 @@ class _Walk:
         match act.do:
             case Do.WAIT:
                 bar = state[1][act.target]
-                now = bar is None or bar[0] % 2 != act.n
+                now = bar is None or bar[0] % 2 != act.n or act.kept >= 0  # perhaps by a peek
                 if now:
                     self.r.old_waits |= 1 << act.target
                 return now or bool(self.r.complete >> act.target & 1)
@@ -141,10 +144,13 @@ class _Walk:
         match act.do:
             case Do.ARRIVE:
                 self.kept |= {act.kept}
+                r.open |= act.open << b
                 r.arrivals[b] = r.arrivals.get(b, 0) + act.n
                 if act.tx:
                     r.expects |= 1 << b
                 self._may_complete(b)
+            case Do.PEEK:
+                r.old_waits |= 1 << b
             case Do.EXPECT:
                 r.expects |= 1 << b
                 self._may_complete(b)

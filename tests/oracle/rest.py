@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from tests.oracle.acts import Do, Flight, Machine, Mma
 
-ON_BARRIER = frozenset({Do.INIT, Do.INVAL, Do.ARRIVE, Do.EXPECT, Do.WAIT, Do.WAIT_STATE, Do.COPY})
+ON_BARRIER = frozenset(
+    {Do.INIT, Do.INVAL, Do.ARRIVE, Do.EXPECT, Do.WAIT, Do.WAIT_STATE, Do.PEEK, Do.COPY}
+)
 
 
 @dataclass(slots=True)

@@ -184,7 +184,8 @@ class Explorer:
         found = []
         try:
             for k in range(len(self.copies)):
-                if self.reduced and state[4] >> k & 1 and landing_free(self, state, k):
+                flies = state[4] >> k & 1 and self._may_land(state, k)
+                if self.reduced and flies and landing_free(self, state, k):
                     return [self._land(state, k)]
             for i, act in enabled:
                 try:
@@ -192,7 +193,7 @@ class Explorer:
                 except LanesPart:
                     self.parted = True
             for k in range(len(self.copies)):
-                if state[4] >> k & 1:
+                if state[4] >> k & 1 and self._may_land(state, k):
                     found.append(self._land(state, k))
         except Fault:
             self.trouble.add("fault")
@@ -206,6 +207,8 @@ class Explorer:
                 return clusters.passes(state[9], i // 2)
             case Do.WAIT:
                 bar = state[1][act.target]
+                if act.kept >= 0 and state[8][act.kept] != NOT_PASSED:
+                    return True  # its peek has passed: nobody looks
                 if bar is None:
                     raise Fault
                 return bar[0] % 2 != act.n
@@ -263,13 +266,23 @@ class Explorer:
                 self._published(i, act, bar)
                 if act.kept >= 0 and bar is not None:
                     kept = _put(kept, act.kept, (act.target, bar[0]))
-                bars = _put(bars, act.target, _counted(bars[act.target], act.n, act.tx))
+                bars = _put(bars, act.target, _arrived(bars[act.target], act))
+            case Do.PEEK:
+                bar = bars[act.target]
+                if bar is None:
+                    raise Fault
+                passed = bar[0] % 2 != act.n
+                kept = _put(kept, act.kept, (act.target, bar[0]) if passed else NOT_PASSED)
             case Do.EXPECT:
                 bar = bars[act.target]
                 if bar is None:
                     raise Fault
                 self._published(i, act, bar)
-                bars = _put(bars, act.target, (*bar[:3], bar[3] + act.tx, bar[4]))
+                if act.tx < 0:  # complete_tx
+                    bar = _counted(bar, 0, act.tx)
+                else:
+                    bar = (*bar[:3], bar[3] + act.tx, bar[4])
+                bars = _put(bars, act.target, bar)
             case Do.COPY:
                 bar = bars[act.target]
                 if bar is None:
@@ -277,6 +290,7 @@ class Explorer:
                 self._published(i, act, bar)
                 if act.use.is_async:
                     self._asynchronous(act.use, dirty, read)
+                bars = _put(bars, act.target, (*bar[:2], bar[2] + act.raises, *bar[3:]))
                 flying |= 1 << self.copy_of[i, pcs[i]]
             case Do.ISSUE | Do.MMA:
                 if act.use.is_async:
@@ -326,7 +340,7 @@ class Explorer:
 
     def _published(self, i: int, act: Act, bar: Bar | None) -> None:
         """The async proxy and other CTAs need the init of a barrier fenced."""
-        used = act.do is Do.COPY or act.peers
+        used = (act.do is Do.COPY and not act.lands) or act.peers
         if used and bar is not None and bar[4] and (self.warnings or bar[4] != i + 1):
             self.trouble.add("init fence")
 
@@ -346,14 +360,39 @@ class Explorer:
         if self.warnings and use.write & read:
             self.trouble.add("proxy, read before write")
 
+    def _may_land(self, state: State, k: int) -> bool:
+        """Arrivals that track cp.async land in order: the copies of the earlier ones come first."""
+        i, act = self.copies[k]
+        return not act.lands or not any(
+            state[4] >> j & 1 and self.copies[j][0] == i and self.copies[j][1].lands
+            for j in range(k)
+        )
+
     def _land(self, state: State, k: int) -> State:
         pcs, bars, named, held, flying, values, dirty, read, kept, turn = state
         act = self.copies[k][1]
         values = _written(values, act.use)
         if not act.use.is_async:  # st.async
             dirty |= act.use.write
-        bars = _put(bars, act.target, _counted(bars[act.target], 0, -act.tx))
+        bars = _put(bars, act.target, _counted(bars[act.target], act.lands, -act.tx))
         return (pcs, bars, named, held, flying & ~(1 << k), values, dirty, read, kept, turn)
+
+
+NOT_PASSED = (-1, 0)
+
+
+def _arrived(bar: Bar | None, act: Act) -> Bar:
+    """After an arrival; Fault if it drops more than there are, or completes what it must not."""
+    after = _counted(bar, act.n, act.tx)
+    assert bar is not None
+    if act.open and after[0] != bar[0]:
+        raise Fault
+    if not act.drop:
+        return after
+    left = bar[1] - act.n
+    if left < 0:
+        raise Fault
+    return (after[0], left, left if after[0] != bar[0] else after[2], *after[3:])
 
 
 def _counted(bar: Bar | None, arrivals: int, tx: int) -> Bar:

@@ -9,7 +9,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate import validate
 from tests.mutants.mutants import mutants
-from tests.oracle import cases, copies, peers, rings
+from tests.oracle import cases, copies, peers, rings, tokens
 from tests.oracle.program import Case, build
 from tests.oracle.rings import Generator
 
@@ -39,6 +39,10 @@ GENERATORS: Mapping[str, Generator] = {
     "mailbox": peers.mailbox,
     "exchange": peers.exchange,
     "meetings": peers.meetings,
+    "peeking_ring": tokens.peeking_ring,
+    "free_peeks": tokens.free_peeks,
+    "tracked_ring": tokens.tracked_ring,
+    "by_hand": tokens.by_hand,
     "case_ring": of_case(cases.ring),
     "case_rendezvous": of_case(cases.rendezvous),
     "case_rendezvous_ring": of_case(cases.rendezvous_ring),

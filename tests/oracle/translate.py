@@ -15,7 +15,7 @@ from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.expr import Builtin
 from asyncsim.ir.op import GroupKind, MbarrierRef, MemScope, OpBase, Scope
 from asyncsim.ir.schedule import Schedule
-from tests.oracle.acts import Do, Machine
+from tests.oracle.acts import Do, Machine, Untranslated
 from tests.oracle.chains import Chains, Raw
 from tests.oracle.footprints import Atoms, Touch
 from tests.oracle.lanes import LaneConflicts
@@ -24,10 +24,6 @@ from tests.oracle.warpgroups import Registers
 from tests.stream.interpreter import Env, interpret, value_of
 
 ELECTED, OTHERS = (0,), tuple(range(1, 32))
-
-
-class Untranslated(Exception):
-    """An op that the explorer does not know."""
 
 
 def translate(schedule: Schedule, block: tuple[int, int, int] = (0, 0, 0)) -> Machine:
@@ -157,6 +153,11 @@ class Translator:
                 return replace(raw, do=Do.INVAL, target=self._barrier(ref, env))
             case ops.MbarrierArrive(mbarrier=ref, count=count):
                 return replace(raw, do=Do.ARRIVE, target=self._barrier(ref, env), n=count)
+            case ops.MbarrierCompleteTx(mbarrier=ref, bytes=amount):
+                tx = -value_of(amount, env)
+                return replace(raw, do=Do.EXPECT, target=self._barrier(ref, env), tx=tx)
+            case ops.CpAsyncMbarrierArrive(mbarrier=ref):
+                return replace(raw, do=Do.COPY, target=self._barrier(ref, env))
             case ops.MbarrierExpectTx(mbarrier=ref, bytes=amount):
                 tx = value_of(amount, env)
                 return replace(raw, do=Do.EXPECT, target=self._barrier(ref, env), tx=tx)
@@ -165,11 +166,15 @@ class Translator:
                 return replace(raw, do=Do.ARRIVE, target=self._barrier(ref, env), n=1, tx=tx)
             case ops.MbarrierWaitState(mbarrier=ref):
                 return replace(raw, do=Do.WAIT_STATE, target=self._barrier(ref, env))
-            case ops.MbarrierWait(mbarrier=ref, parity=parity):
+            case (
+                ops.MbarrierWait(mbarrier=ref, parity=parity)
+                | ops.MbarrierTestWait(mbarrier=ref, parity=parity)
+            ):
                 bit = value_of(parity, env)
                 if bit not in (0, 1):
                     self.trouble.add("parity")
-                return replace(raw, do=Do.WAIT, target=self._barrier(ref, env), n=bit)
+                do = Do.WAIT if isinstance(op, ops.MbarrierWait) else Do.PEEK
+                return replace(raw, do=do, target=self._barrier(ref, env), n=bit)
             case ops.TmaLoad(mbarrier=ref, src=src):
                 tx = self.touches.box_bytes(src)
                 target = self._barrier(ref, env)
