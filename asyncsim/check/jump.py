@@ -28,6 +28,7 @@ from asyncsim.stream.period import Period, Periods, own_views
 from asyncsim.stream.program import Event
 
 BLOCK = 64  # turns that are watched, before as many and more are not
+AFTER = 8  # turns after a jump that are left alone: mostly the loop ends
 ALIKE = 12  # snapshots kept that look alike at a glance
 
 
@@ -95,7 +96,7 @@ class Jumper:
             if found is None:
                 continue
             if self._jump(old, found):
-                self._turns = self._failures = self._wait = 0
+                self._turns, self._failures, self._wait = 0, 0, AFTER
             else:
                 self._failures += 1
                 self._wait = self._turns + (1 << self._failures)

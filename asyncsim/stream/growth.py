@@ -15,7 +15,7 @@ from asyncsim.ir.schedule import Schedule
 from asyncsim.stream.linear import FOR_EVER, Linear, NotLinear, Number, Windows, slope
 from asyncsim.stream.period import Vector, own_views
 from asyncsim.stream.program import WarpPlace
-from asyncsim.stream.tracer import ExprTable, Tracer, global_views
+from asyncsim.stream.tracer import ExprTable, Tracer
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,10 @@ class Growth:
             if any(map(slope, operands.fixed(env))):
                 raise NotLinear
             own = own_views(op)
-            for view, (tensor, start) in zip(global_views(op), operands.boxes, strict=True):
+            for view, start in operands.boxes:
                 by = tuple(map(slope, start(env)))
                 tagged = isinstance(op, LoadOp | CpAsync) or not any(view is v for v in own)
-                if tagged and by != moves.get(tensor, (0,) * len(by)):
+                if tagged and by != moves.get(view.tensor, (0,) * len(by)):
                     raise NotLinear
                 if any(by) and op.id in self._held:
                     raise NotLinear

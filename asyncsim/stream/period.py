@@ -16,7 +16,7 @@ from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 from asyncsim.stream.linear import Linear, NotLinear, Number, slope, value
 from asyncsim.stream.operands import operand_exprs
 from asyncsim.stream.program import WarpPlace
-from asyncsim.stream.tracer import ExprTable, Tracer, global_views
+from asyncsim.stream.tracer import ExprTable, Tracer
 
 Vector = tuple[int, ...]
 
@@ -99,10 +99,15 @@ class Periods:
         slopes = {name: after[name] - v for name, v in before.items()}
         moving = self._tracer(place, begin)
         moving.move(slopes)
-        seen = [_occurrence(moving) for _ in range(halves * length)]
+        seen, half = [], 0
+        for i in range(halves * length):
+            seen.append(_occurrence(moving))
+            if i == length:  # for so long the first half repeats, and the op after it
+                half = moving.windows.limit
         if not moving.arrived(before, slopes) or moving.next() is not seen[0].op:
             raise NotLinear  # the op after the last window is that of one more, too
-        period = Period(length, halves * (moving.windows.limit + 1) - 1)
+        limit = moving.windows.limit
+        period = Period(length, halves * (limit + 1) - 1 + (half > limit))
         period.rounds = max((r.slope for r in moving.rounds), default=0)
         for i, one in enumerate(seen):
             self._enter(period, one, moving, halves)
@@ -118,7 +123,7 @@ class Periods:
         period.scopes.add(op.scope)
         operands = tracer.operands(op)
         copies = isinstance(op, LoadOp | CpAsync)
-        for view, start in zip(global_views(op), one.boxes, strict=True):
+        for (view, _), start in zip(operands.boxes, one.boxes, strict=True):
             steps = [slope(x) for x in start]
             if any(step % halves for step in steps):
                 raise NotLinear

@@ -91,11 +91,11 @@ class Program:
         self._makers: dict[str, Callable[..., Iterator[Any]]] = {}
 
     def place(self, block: tuple[int, int, int], warp: int) -> WarpPlace:
-        role = self.schedule.role_of(warp)
         rank = self.schedule.rank(block)
-        if role is None:
-            return WarpPlace(block, warp, "block", warp, rank)
-        return WarpPlace(block, warp, role.name, warp - role.first_warp, rank)
+        for role in self.roles:
+            if role.first_warp <= warp < role.first_warp + role.warps:
+                return WarpPlace(block, warp, role.name, warp - role.first_warp, rank)
+        return WarpPlace(block, warp, "block", warp, rank)
 
     def stream(self, block: tuple[int, int, int], warp: int) -> Iterator[Event]:
         """What this warp executes. Raises ScheduleError on a division by zero and the like."""

@@ -56,12 +56,12 @@ def global_views(op: OpBase) -> list[GlobalView]:
 class Operands:
     """The operands of one op as functions of the variables.
 
-    ``boxes``: the tensor and start of each global box; ``fixed``: all other operands;
+    ``boxes``: each global box, and its start; ``fixed``: all other operands;
     ``inside``: the variables in what differs from lane to lane; ``parity``: which of ``fixed`` is
     the parity of a wait, or -1.
     """
 
-    boxes: tuple[tuple[str, Compiled], ...]
+    boxes: tuple[tuple[GlobalView, Compiled], ...]
     fixed: Compiled
     inside: Compiled
     parity: int
@@ -69,15 +69,16 @@ class Operands:
 
 @dataclass(slots=True)
 class ExprTable:
-    """Compiled expressions of a schedule, kept by its tracers."""
+    """Compiled expressions of a schedule, kept by its tracers: by identity, for the schedule keeps
+    its expressions."""
 
-    single: dict[tuple[Expr, bool], Compiled] = field(default_factory=dict)
+    single: dict[tuple[int, bool], Compiled] = field(default_factory=dict)
     operands: dict[tuple[int, bool], Operands] = field(default_factory=dict)
 
     def value(self, expr: Expr, in_role: bool) -> Compiled:
-        found = self.single.get((expr, in_role))
+        found = self.single.get((id(expr), in_role))
         if found is None:
-            found = self.single[expr, in_role] = _compiled(_source(expr, in_role))
+            found = self.single[id(expr), in_role] = _compiled(_source(expr, in_role))
         return found
 
     def of(self, op: OpBase, in_role: bool) -> Operands:
@@ -100,7 +101,7 @@ def _operands(op: OpBase, in_role: bool) -> Operands:
     lanes = [e for e in (*fixed, *(e for v in views for e in v.start)) if is_lane_varying(e)]
     inside = dict.fromkeys(n for e in lanes for n in walk(e) if isinstance(n, Var))
     return Operands(
-        tuple((view.tensor, _tuple(view.start, in_role)) for view in views),
+        tuple((view, _tuple(view.start, in_role)) for view in views),
         _tuple(fixed, in_role),
         _tuple(inside, in_role),
         parity,

@@ -244,3 +244,64 @@ def test_a_clean_turn_of_the_loop_bounds_the_jump() -> None:
     result = compared(schedule)
     assert result.verdict is Verdict.CLEAN
     assert 0 < result.stats["passed"] < result.stats["ops"]
+
+
+def tiles(*, tiles: int, steps: int, stages: int = 2, late: bool = False) -> Schedule:
+    """Persistent tiles: a ring over steps that goes on from tile to tile, and a row stored of each.
+
+    ``late``: the last step of the last tile is read before it has come.
+    """
+    k = ScheduleBuilder("tiles")
+    source = k.global_tensor("source", (tiles, steps * 32), "f32")
+    out = k.global_tensor("out", (tiles, 32), "f32", output=True)
+    rows = k.tensor_map("rows", source, box=(1, 32))
+    tile = k.smem_tile("tile", (1, 32), "f32", stages=stages)
+    full, empty = (k.mbarriers(n, count=1, stages=stages) for n in ("full", "empty"))
+    x = written(k, "x", registers=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(full, empty)
+        k.fence.mbarrier_init()
+    k.bar.sync()
+    with k.specialize():
+        with k.role("consumer", warps=1):
+            state = k.pipeline_state(stages)
+            with k.loop(tiles) as t:
+                with k.loop(steps, name="s") as s:
+                    last = (t == tiles - 1) & (s == steps - 1)
+                    with k.when(last == 0 if late else 1):
+                        k.mbarrier.wait(full[state.stage], state.phase)
+                    meant = source.box((t, 32 * s), (1, 32))
+                    view = tile[state.stage].expecting(meant)
+                    k.mem.ld_shared(x.all, view.box((0, k.lane), (1, 1)))
+                    k.fence.proxy_async("shared")
+                    k.bar.warp_sync()
+                    with k.elect():
+                        k.mbarrier.arrive(empty[state.stage])
+                    state.advance()
+                k.mem.st_global(out.box((t, k.lane), (1, 1)), x.all)
+        with k.role("producer", warps=1), k.elect():
+            state = k.pipeline_state(stages, producer=True, name="p")
+            with k.loop(tiles, name="u") as u, k.loop(steps, name="v") as v:
+                k.mbarrier.wait(empty[state.stage], state.phase)
+                k.mbarrier.arrive_expect_tx(full[state.stage], 128)
+                k.tma.load(tile[state.stage], rows, (u, 32 * v), full[state.stage])
+                state.advance()
+    return k.finish()
+
+
+@pytest.mark.parametrize("steps", [1, 3, 4, 7, 40])
+def test_loops_in_loops(steps: int) -> None:
+    result = compared(tiles(tiles=40, steps=steps))
+    assert result.verdict is Verdict.CLEAN
+    assert result.stats["passed"] > result.stats["ops"] // 2
+
+
+def test_inner_and_outer_jumps_add_up() -> None:
+    """Long inner loops: each is cut short, and then most of the outer rounds are."""
+    stats = compared(tiles(tiles=60, steps=60)).stats
+    assert stats["passed"] > stats["ops"] * 9 // 10
+
+
+@pytest.mark.parametrize("steps", [3, 4, 40])
+def test_a_bug_in_the_last_step_of_the_last_tile(steps: int) -> None:
+    assert compared(tiles(tiles=40, steps=steps, late=True)).verdict is Verdict.FINDINGS
