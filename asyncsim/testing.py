@@ -34,6 +34,7 @@ def assert_clean(schedule: Schedule, *, strict: bool = False) -> CheckResult:
     __tracebackhide__ = True
     result = check(schedule)
     if result.under(strict=strict) is not Verdict.CLEAN:
+        result = check(schedule, witnesses=True)
         raise ScheduleAssertion(_report(schedule, result, strict=strict), result)
     return result
 

@@ -31,25 +31,33 @@ def check(
     max_states: int = 1_000_000,
     jump: bool = True,
     trips: bool = False,
+    witnesses: bool = False,
 ) -> CheckResult:
     """The verdict for every interleaving of warps and every order of completions.
 
     ``max_states`` bounds the search behind a condition that does not hold; when it is used up the
     verdict is INCOMPLETE and ``note`` names the condition and the two ops. ``jump``: pass over
     rounds of loops that only repeat; the result is the same without. ``trips``: say which larger
-    trip counts a verdict CLEAN holds for. Raises ScheduleError for an expression that fails (a
-    division by zero). Of a program: the verdict on each of its schedules, and on what they do to
-    each other.
+    trip counts a verdict CLEAN holds for. ``witnesses``: find the shortest witness of each finding;
+    else it is the end of the execution that failed. Raises ScheduleError for an expression that
+    fails (a division by zero). Of a program: the verdict on each of its schedules, and on what they
+    do to each other.
     """
     try:
         if isinstance(schedule, Dependence):
             return _check_both(schedule, max_states, jump)
-        return _check(schedule, max_states, jump, trips)
+        return _check(schedule, max_states, jump, trips, witnesses)
     except StreamLimit as limit:
         return CheckResult(verdict=Verdict.INCOMPLETE, note=str(limit))
 
 
-def _check(schedule: Schedule, max_states: int, jump: bool, trips: bool = False) -> CheckResult:
+def _check(
+    schedule: Schedule,
+    max_states: int,
+    jump: bool,
+    trips: bool = False,
+    witnesses: bool = False,
+) -> CheckResult:
     program = Program(schedule)
     use = block_use(schedule)
     kinds = Survey([(0, 0, 0)]) if use.uniform else survey(schedule, use)
@@ -66,7 +74,7 @@ def _check(schedule: Schedule, max_states: int, jump: bool, trips: bool = False)
         notes.append(wide)
     stats = {"ops": 0, "passed": 0, "states": 0, "ctas": len(kinds.blocks)}
     for block in kinds.blocks:
-        cta = check_cta(program, block, bounds, max_states, jump=jump)
+        cta = check_cta(program, block, bounds, max_states, jump=jump, witnesses=witnesses)
         found += cta.findings
         certified &= cta.certified
         notes += [cta.note] if cta.note else []

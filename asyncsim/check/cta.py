@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice, product
 
 from asyncsim.check.counting import (
@@ -21,11 +23,13 @@ from asyncsim.check.findings import breach_text, findings_of
 from asyncsim.check.grid import Bounds
 from asyncsim.check.jump import Jumper
 from asyncsim.check.model import Breach, Condition, End, Step, Unproven
-from asyncsim.check.policy import Delayed, Directed, Eager, HeldBack, Lazy, Policy, Random
+from asyncsim.check.policy import Eager, Policy
 from asyncsim.check.replay import ReplayMismatch, Scripted
 from asyncsim.check.search import Choice, Search, SearchResult
-from asyncsim.check.skeleton import Move, Skeleton, build_skeleton
+from asyncsim.check.shortest import Shortening, Tape
+from asyncsim.check.skeleton import build_skeleton, lives_twice, some_leave_early
 from asyncsim.check.snapshot import can_jump
+from asyncsim.check.ways import REFERENCE, Way, directed
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import MaxNRegDirection, MemScope, Scope
 from asyncsim.ir.schedule import Schedule
@@ -33,12 +37,12 @@ from asyncsim.rules import Finding, Rule, Severity
 from asyncsim.stream.period import Periods
 from asyncsim.stream.program import Event, Program, run_checked
 
-RANDOM_RUNS = 4
 DIRECTED_OPS = 500_000  # ops of all directed executions together
 COUNTING_OPS = 2_000_000  # the same for the rounds of the counting certificate
 MAX_WARP_OPS = 1_000_000
 MAX_SEARCHED_OPS = 50_000
 MAX_CLUSTER_STATES = 60_000  # a state of a cluster is larger
+MAX_SHORTENED = 20_000  # ops of an execution whose witnesses are shortened
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +65,7 @@ class _Cta:
         self._blocks = program.schedule.cluster_of(block)
         self._events: list[list[Event]] | None = None
         self._periods = Periods(program.schedule)
+        self._tapes: list[Tape] = []
         self.suspects: Sequence[Breach] = ()
 
     @property
@@ -68,32 +73,15 @@ class _Cta:
         return self._program.schedule
 
     def execute(
-        self,
-        policy: Policy,
-        *,
-        chain_phases: bool = True,
-        counting: Counting | None = None,
-        meets: bool = False,
-        jumps: bool = False,
+        self, way: Way, *, counting: Counting | None = None, jumps: bool = False
     ) -> tuple[Execution, list[Finding]]:
         """Run to the end; the findings that it shows. Raises Unproven if it ``jumps``."""
-        schedule = self.schedule
-        warps = [(b, w) for b in self._blocks for w in range(schedule.warps)]
         streams = (
             [iter(e) for e in self._events]
             if self._events is not None
-            else [self._stream(b, w) for b, w in warps]
+            else [self._stream(b, w) for b, w in self._warps()]
         )
-        execution = Execution(
-            schedule,
-            [self._program.place(b, w) for b, w in warps],
-            streams,
-            policy,
-            chain_phases=chain_phases,
-            bounds=self._bounds,
-            counting=counting,
-            meets=meets,
-        )
+        execution = self._prepared(way, way.policy(), streams, counting)
         if jumps:
             execution.jumper = Jumper(execution, self._periods)
         report = execution.run()
@@ -105,14 +93,44 @@ class _Cta:
         """The execution whose conditions decide; with jumps only where they change nothing."""
         if jump and can_jump(self.schedule):
             try:
-                first = self.execute(Eager(), chain_phases=False, meets=True, jumps=True)
+                first = self.execute(REFERENCE, jumps=True)
             except Unproven:
                 pass
             else:
                 jumper = first[0].jumper
                 if jumper is not None and jumper.proven():
                     return first
-        return self.execute(Eager(), chain_phases=False, meets=True)
+        return self.execute(REFERENCE)
+
+    def again(self, way: Way, policy: Policy) -> Execution:
+        """Run under another policy, with a log of all steps, on streams that are kept."""
+        if not self._tapes:
+            self._tapes = [Tape(self._stream(b, w)) for b, w in self._warps()]
+        execution = self._prepared(way, policy, [iter(t) for t in self._tapes], None)
+        execution.recent = deque()
+        execution.run()
+        return execution
+
+    def _warps(self) -> list[tuple[tuple[int, int, int], int]]:
+        return [(b, w) for b in self._blocks for w in range(self.schedule.warps)]
+
+    def _prepared(
+        self,
+        way: Way,
+        policy: Policy,
+        streams: Sequence[Iterator[Event]],
+        counting: Counting | None,
+    ) -> Execution:
+        return Execution(
+            self.schedule,
+            [self._program.place(b, w) for b, w in self._warps()],
+            streams,
+            policy,
+            chain_phases=way.chain_phases,
+            bounds=self._bounds,
+            counting=counting,
+            meets=way.meets,
+        )
 
     def _stream(self, block: tuple[int, int, int], warp: int) -> Iterator[Event]:
         return run_checked(self._program.stream(block, warp), MAX_WARP_OPS)
@@ -136,16 +154,25 @@ def check_cta(
     max_states: int,
     *,
     jump: bool = True,
+    witnesses: bool = False,
 ) -> CtaVerdict:
-    """Decide one CTA. ``jump``: rounds that only repeat what has been executed are passed over."""
+    """Decide one CTA. ``jump``: rounds that only repeat what has been executed are passed over.
+    ``witnesses``: the shortest ones, which takes trials."""
     cta = _Cta(program, block, bounds)
     reference, found = cta.reference(jump=jump)
     parted = reference.report.parted
     cta.suspects = breaches = list(reference.report.breaches.values())
 
     def verdict(
-        findings: list[Finding], *, certified: bool = False, note: str = "", states: int = 0
+        findings: list[Finding],
+        way: Way | None = None,
+        *,
+        certified: bool = False,
+        note: str = "",
+        states: int = 0,
     ) -> CtaVerdict:
+        if witnesses and way is not None and _ops(reference) <= MAX_SHORTENED:
+            findings = [_shortened(cta, way, f) for f in findings]
         if parted is not None and not _errors(findings):
             certified, note = False, note or _parted_text(parted)
         return CtaVerdict(
@@ -161,24 +188,26 @@ def check_cta(
         note = "a block barrier lacks warps that have ended; its release is not decided"
         return verdict([f for f in found if not _is_error(f)], note=note)
     if not breaches:
-        return verdict(found, certified=not _errors(found))
+        return verdict(found, REFERENCE, certified=not _errors(found))
     if not _errors(found) and _count(cta, reference):
         return verdict(found)
     # without the conditions the graph of the reference speaks for the reference only, and there a
     # wait also acquires what earlier phases released
-    found = cta.execute(Eager())[1]
+    found = cta.execute(Way(Eager))[1]
     if _errors(found) and not _perhaps_lapped(found, breaches):
-        return verdict(found)
+        return verdict(found, Way(Eager))
     runs = max(4, DIRECTED_OPS // max(1, reference.report.steps))
-    for policy in _directed(breaches)[:runs]:
-        more = cta.execute(policy)[1]
+    for way in directed(breaches)[:runs]:
+        if way.parts and _errors(found):
+            break  # the race that is known says more than lanes that miss a phase after it
+        more = cta.execute(way)[1]
         if _errors(more) and (not _errors(found) or _named(more)):
-            return verdict(more)
+            return verdict(more, way)
     if _errors(found):
-        return verdict(found)
-    result, more = _search(cta, max_states)
+        return verdict(found, Way(Eager))
+    result, more, shown = _search(cta, max_states)
     if result.found and _errors(more):
-        return verdict(more, states=result.states)
+        return verdict(more, shown, states=result.states)
     warnings = [f for f in found if f.severity is Severity.WARNING]
     if result.exhausted:
         return verdict(warnings, states=result.states)
@@ -224,7 +253,7 @@ def _count(cta: _Cta, reference: Execution) -> bool:
     rounds = COUNTING_OPS // max(1, reference.report.steps)
     for _ in range(min(MAX_ROUNDS, rounds)):
         counting = Counting(counts, log)
-        execution, found = cta.execute(Eager(), chain_phases=False, counting=counting)
+        execution, found = cta.execute(Way(Eager, chain_phases=False), counting=counting)
         if not countable(barriers, counting.log):
             return False
         log = counting.log
@@ -255,35 +284,38 @@ def _requests_registers(schedule: Schedule) -> bool:
     )
 
 
-def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
+def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding], Way | None]:
     """Visit every state of the skeleton; replay what differs, and what fails."""
     if _beyond_search(cta.schedule):
-        return SearchResult(), []
+        return SearchResult(), [], None
     events = cta.events()
     if events is None:
-        return SearchResult(), []
+        return SearchResult(), [], None
     skeleton = build_skeleton(cta.schedule, events)
     if cta.schedule.cluster_ctas > 1:
         max_states = min(max_states, MAX_CLUSTER_STATES)
-        if _some_leave_early(skeleton):
-            return SearchResult(), []
+        if some_leave_early(skeleton):
+            return SearchResult(), [], None
     shown: list[Finding] = []
+    ways: list[Way] = []
     suspects = list(cta.suspects)
     undecided: list[list[Choice]] = []
 
     def replay(path: list[Choice]) -> bool:
+        way = Way(partial(Scripted, skeleton, path))
         try:
-            execution, found = cta.execute(Scripted(skeleton, path))
+            execution, found = cta.execute(way)
         except ReplayMismatch:
             undecided.append(path)
             return False
         suspects.extend(execution.report.breaches.values())
         shown[:] = found
+        ways[:] = [way]
         return _errors(found)
 
     result = Search(skeleton, replay, max_states).run()
     # a barrier that lives twice: the search numbers the phases of each life from 0
-    if _lives_twice(skeleton):
+    if lives_twice(skeleton):
         result.exhausted = False
     # elections that hold lanes are not in the search
     if result.parted:
@@ -291,7 +323,18 @@ def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding]]:
     # the search takes lanes 1..31 as one; where their arrivals may part, it proves nothing
     if undecided or any(map(_lanes_may_part, suspects)):
         result.exhausted = False
-    return result, shown
+    return result, shown, ways[0] if ways else None
+
+
+def _ops(execution: Execution) -> int:
+    return execution.report.steps + execution.report.passed
+
+
+def _shortened(cta: _Cta, way: Way, finding: Finding) -> Finding:
+    """With its shortest witness, where a replay shows the finding and trials may take as long."""
+    shortening = Shortening(partial(cta.again, way), way.policy(), finding, cta.suspects)
+    witness = shortening.witness()
+    return finding if witness is None else replace(finding, witness=witness)
 
 
 def _beyond_search(schedule: Schedule) -> bool:
@@ -304,27 +347,12 @@ def _beyond_search(schedule: Schedule) -> bool:
     )
 
 
-def _some_leave_early(skeleton: Skeleton) -> bool:
-    """Whether a warp ends that rounds of the cluster barrier go on without."""
-    rounds = {
-        sum(op.move is Move.BAR_ARRIVE and op.target == skeleton.cluster for op in thread.ops)
-        for thread in skeleton.threads[::2]
-    }
-    return len(rounds) > 1
-
-
 def _parted_text(step: Step) -> str:
     return (
         f"{who_text(step)} waits inside an election, at {op_text(step.dyn)} ({step.dyn.op.loc}), "
         "for what its warp's other lanes do after it, and they may be held until it is through; "
         "write what they do under `with k.others():`"
     )
-
-
-def _lives_twice(skeleton: Skeleton) -> bool:
-    """Whether some mbarrier is initialised more than once."""
-    inits = [op.target for t in skeleton.threads for op in t.ops if op.move is Move.INIT]
-    return len(set(inits)) < len(inits)
 
 
 def _lanes_may_part(breach: Breach) -> bool:
@@ -366,22 +394,3 @@ def _perhaps_lapped(found: list[Finding], breaches: list[Breach]) -> bool:
     races = {Rule.WRITE_BEFORE_RELEASE, Rule.WRITE_WRITE_RACE}
     errors = {f.rule for f in found if f.severity is Severity.ERROR}
     return errors <= races and any(b.condition is Condition.C for b in breaches)
-
-
-def _directed(breaches: list[Breach]) -> list[Policy]:
-    """Executions that a failing condition suggests: one of its ops held back, or run early."""
-    policies: list[Policy] = []
-    for breach in breaches[:4]:
-        if breach.together:
-            policies.append(HeldBack((s.warp.index, s.pos) for s in breach.together))
-            continue
-        for step in (breach.step, breach.other):
-            if step is None:
-                continue
-            if step.dyn.barriers and isinstance(step.dyn.op, ops.TmaLoad | ops.StAsync):
-                policies.append(Delayed([(step.warp.index, step.pos)]))
-            for ahead in (False, True):
-                since = 0 if ahead else step.pos
-                for eager in (True, False):
-                    policies.append(Directed(step.warp.index, since, ahead=ahead, eager=eager))
-    return [Lazy(), *policies, *(Random(seed) for seed in range(RANDOM_RUNS))]

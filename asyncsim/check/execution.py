@@ -193,7 +193,7 @@ class Execution:
             while True:
                 while (agent := self.policy.next(self)) is not None:
                     self._step(agent)
-                if not (self._diverge() or self._part()):
+                if not (self.diverge() or self._part()):
                     break
         except StopExecution:
             self.report.end = End.FAULT
@@ -287,7 +287,7 @@ class Execution:
         self.ready.append(twin)
         return twin
 
-    def _diverge(self) -> bool:
+    def diverge(self) -> bool:
         """Nobody can run: let the lanes pass that those who are blocked do not hold."""
         found = False
         for agent in list(self.agents):

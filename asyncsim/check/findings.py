@@ -49,6 +49,8 @@ class Candidate:
     ``name``: the tile, tensor, fragment or barrier array; ``culprit``: the line to change;
     ``barrier``: the mbarrier array of the copy, if any. ``waited``: the mbarrier arrays that the
     two warps of a race, or the blocked ones of a hang, have waited on. ``registers``: of them only.
+    ``last``: the steps that a witness ends with; ``racing``: nothing orders them; ``hang``: they
+    are blocked for ever.
     """
 
     finding: Finding
@@ -58,12 +60,22 @@ class Candidate:
     barrier: str = ""
     waited: frozenset[str] = frozenset()
     registers: bool = False
+    last: tuple[Step, ...] = ()
+    racing: bool = False
+    hang: bool = False
 
 
 def findings_of(
     execution: Execution, report: Report, suspects: Sequence[Breach] = ()
 ) -> list[Finding]:
-    """The findings that an execution shows, hang included, without consequences of others.
+    """The findings that an execution shows, hang included, without consequences of others."""
+    return [c.finding for c in _merged(_roots(candidates_of(execution, report, suspects)))]
+
+
+def candidates_of(
+    execution: Execution, report: Report, suspects: Sequence[Breach] = (), *, hang: bool = True
+) -> list[Candidate]:
+    """Everything that an execution shows; without ``hang`` it was only stopped.
 
     A race that follows from arrivals or bytes that count in the wrong phase is named by a condition
     that fails here, or else on the reference (``suspects``). A hang is named by those of the
@@ -74,11 +86,11 @@ def findings_of(
     found = [_from_clash(c) for c in report.clashes.values()]
     found = [_by_breach(c, breaches, report.late) for c in found]
     found += [_from_fault(f) for f in report.faults.values()]
-    if report.end is End.HANG:
+    if report.end is End.HANG and hang:
         found.append(
             _from_hang(name_hang(explain_hang(execution), [*suspects, *here]), execution.recent)
         )
-    return [c.finding for c in _merged(_roots(found))]
+    return found
 
 
 def finding_of_fault(fault: Fault) -> Finding:
@@ -114,7 +126,16 @@ def _from_clash(clash: Clash) -> Candidate:
     barrier = copy.barrier.name if copy.barrier is not None else ""
     chains = [c for t in (x, y) for c in t.step.warp.chains(t.who)]
     waited = frozenset(key.name for c in chains for key in c.phase_waits)
-    return Candidate(finding, clash.name, loc_of(named.culprit), proxy, barrier, waited)
+    return Candidate(
+        finding,
+        clash.name,
+        loc_of(named.culprit),
+        proxy,
+        barrier,
+        waited,
+        last=(x.step, y.step),
+        racing=clash.reason is Reason.RACE,
+    )
 
 
 def _by_breach(c: Candidate, breaches: Sequence[Breach], late: Mapping[str, Breach]) -> Candidate:
@@ -170,6 +191,7 @@ def _from_fault(fault: Fault) -> Candidate:
         loc_of(culprit) if culprit else fault.loc,
         barrier=copy.name if copy else "",
         registers=fault.registers,
+        last=tuple(steps),
     )
 
 
@@ -187,7 +209,7 @@ def _from_hang(hang: Hang, recent: Iterable[tuple[Step, bool]]) -> Candidate:
         condition=hang.condition,
     )
     waited = frozenset(s.dyn.barrier.name for s in hang.steps if s.dyn.barrier)
-    return Candidate(finding, hang.name, waited=waited)
+    return Candidate(finding, hang.name, waited=waited, last=hang.steps, hang=True)
 
 
 BREACH_RULES = {

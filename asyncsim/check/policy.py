@@ -10,7 +10,7 @@ import random
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Protocol
 
-from asyncsim.check.model import Agent
+from asyncsim.check.model import Agent, Who
 
 if TYPE_CHECKING:
     from asyncsim.check.execution import Execution
@@ -115,11 +115,13 @@ class Directed:
     """One warp first or last, from position ``since`` of its stream on.
 
     ``ahead``: it runs whenever it can; else it runs only when nobody else can. Copies land at once
-    (``eager``) or only when nobody can run.
+    (``eager``) or only when nobody can run. ``who``: some lanes of the warp, which parts there.
     """
 
-    def __init__(self, warp: int, since: int, *, ahead: bool, eager: bool) -> None:
-        self._warp, self._since = warp, since
+    def __init__(
+        self, warp: int, since: int, *, ahead: bool, eager: bool, who: Who = Who.BOTH
+    ) -> None:
+        self._warp, self._since, self._who = warp, since, who
         self._ahead, self._eager = ahead, eager
 
     def issued(self, execution: Execution) -> None:
@@ -128,6 +130,11 @@ class Directed:
 
     def next(self, execution: Execution) -> Agent | None:
         ready = execution.ready
+        if self._who is not Who.BOTH:
+            at = self._warp, self._since, Who.BOTH
+            whole = next((a for a in ready if (a.warp.index, a.pos, a.who) == at), None)
+            if whole is not None:
+                execution.split(whole)
         while True:
             chosen = [a for a in ready if self._chosen(a)]
             others = [a for a in ready if not self._chosen(a)]
@@ -147,4 +154,5 @@ class Directed:
             return None
 
     def _chosen(self, agent: Agent) -> bool:
-        return agent.warp.index == self._warp and agent.pos >= self._since
+        of_warp = agent.warp.index == self._warp and agent.pos >= self._since
+        return of_warp and (self._who is Who.BOTH or agent.who is self._who)

@@ -306,3 +306,18 @@ def _meet(pair: tuple[Thread, Thread], pos: int) -> None:
         return
     for thread in pair:
         thread.ops.append(SkeletonOp(Move.MEET, pos))
+
+
+def some_leave_early(skeleton: Skeleton) -> bool:
+    """Whether a warp ends that rounds of the cluster barrier go on without."""
+    rounds = {
+        sum(op.move is Move.BAR_ARRIVE and op.target == skeleton.cluster for op in thread.ops)
+        for thread in skeleton.threads[::2]
+    }
+    return len(rounds) > 1
+
+
+def lives_twice(skeleton: Skeleton) -> bool:
+    """Whether some mbarrier is initialised more than once."""
+    inits = [op.target for t in skeleton.threads for op in t.ops if op.move is Move.INIT]
+    return len(set(inits)) < len(inits)

@@ -62,6 +62,18 @@ def in_order(recent: Recent, first: Step, last: Step) -> tuple[WitnessStep, ...]
     return (*_told(before), _step(first), *_told(after), _step(last))
 
 
+def whole(log: Recent, ends: Sequence[Step], *, racing: bool) -> tuple[WitnessStep, ...]:
+    """All of a log, and ``ends``: after it, or if they do not race, the first at its place."""
+    at = {(s.warp.index, s.pos) for s in ends}
+    told = [(s, lands) for s, lands in log if lands or (s.warp.index, s.pos) not in at]
+    ended = list(ends)
+    if not racing and len(ended) == 2:
+        first = ended.pop(0)
+        behind = (i for i, (step, lands) in enumerate(told) if _behind(step, lands, first))
+        told.insert(next(behind, len(told)), (first, False))
+    return (*_told(told), *map(_step, ended))
+
+
 def _of_warps(recent: Recent, ends: Sequence[Step]) -> list[tuple[Step, bool]]:
     """The steps of the warps of ``ends``, without those, and what lands on their barriers."""
     recent = list(recent)

@@ -16,6 +16,8 @@ MEANING = {
     Verdict.INCOMPLETE: "not decided",
 }
 
+SHOWN_STEPS = 12  # of a witness, those that lead to the failure; all are in the other formats
+
 
 def verdict_line(result: CheckResult, *, strict: bool) -> str:
     """``clean: no interleaving breaks a rule (1 warning)``."""
@@ -56,10 +58,11 @@ def finding_text(f: Finding) -> str:
     if f.detail:
         out += [wrap(line, first="  ", indent="      ") for line in f.detail]
     if f.witness:
-        out.append("  witness:")
-        digits = len(str(len(f.witness)))
-        numbered = enumerate(map(str, f.witness), start=1)
-        out += [wrap(step, first=f"    {i:>{digits}}. ") for i, step in numbered]
+        many, left = len(f.witness), max(0, len(f.witness) - SHOWN_STEPS)
+        shown = f" of {many} steps, the last {SHOWN_STEPS}" if left else ""
+        out.append(f"  witness{shown}:")
+        numbered = enumerate(map(str, f.witness[left:]), start=left + 1)
+        out += [wrap(step, first=f"    {i:>{len(str(many))}}. ") for i, step in numbered]
     if f.repair:
         out.append(wrap(f.repair, first="  repair: "))
     return "\n".join(out)

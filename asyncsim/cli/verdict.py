@@ -35,7 +35,7 @@ def prove(subject: Subject, *, quiet: bool, trips: bool = False) -> CheckResult:
 
     try:
         with working(f"checking {schedule.name}", quiet=quiet):
-            return with_user_code(subject, lambda: check(schedule, trips=trips))
+            return with_user_code(subject, lambda: check(schedule, trips=trips, witnesses=True))
     except ScheduleError as error:
         return _from_stream(error)
 

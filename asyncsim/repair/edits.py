@@ -38,6 +38,8 @@ _SYNC = (
     | ops.Tcgen05Commit
 )
 
+LAST_STEPS = 12  # of a witness, those whose ops are looked at
+
 
 class Kind(Enum):
     """What an edit changes."""
@@ -127,7 +129,8 @@ def _edits(schedule: Schedule, finding: Finding) -> Iterator[Edit]:
 
 def _involved(schedule: Schedule, finding: Finding) -> list[Op]:
     """The ops that the finding names, then those on the same barriers, each once."""
-    named = [p.op_id for p in (*finding.where, *(s.place for s in finding.witness))]
+    told = [step.place for step in finding.witness[-LAST_STEPS:]]
+    named = [place.op_id for place in (*finding.where, *told)]
     by_id = {op.id: op for op in schedule.ops()}
     found = {id: by_id[id] for id in named if id in by_id}
     refs = (getattr(op, "mbarrier", None) for op in found.values())

@@ -60,7 +60,8 @@ class Counter:
 
 @dataclass(slots=True)
 class Trace:
-    """``source`` is "predicted" or "measured". Spans of one track do not overlap, except FLIGHT."""
+    """``source`` is "predicted", "measured", or "witness of" a rule (a step a cycle). Spans of one
+    track do not overlap, except FLIGHT."""
 
     source: str
     schedule: str

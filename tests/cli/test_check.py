@@ -80,9 +80,15 @@ def test_text_of_a_finding(cli) -> None:  # type: ignore[no-untyped-def]
     head, _, finding = out.partition("\n\n")
     assert head.splitlines()[-1] == "findings: a rule is broken (1 error)"
     assert finding.startswith("error WRITE_BEFORE_RELEASE: ")
-    for part in ("tma_ring.py:", " | k.tma.load(\n", "  missing: ", "  witness:\n", "  repair: "):
+    for part in (
+        "tma_ring.py:",
+        " | k.tma.load(\n",
+        "  missing: ",
+        "  witness of 43 steps, the last 12:\n",
+        "  repair: ",
+    ):
         assert part in finding
-    assert re.search(r"^ +1\. \w", finding, re.MULTILINE)
+    assert re.search(r"^ +43\. \w", finding, re.MULTILINE)
     assert max(map(len, out.splitlines())) <= 80
 
 

@@ -18,10 +18,10 @@ from asyncsim.cli.options import (
     parse_parameters,
 )
 from asyncsim.cli.output import emit, emit_json, note, wrap, write_whole
-from asyncsim.cli.subject import load_machine_for, load_subject
+from asyncsim.cli.subject import Subject, load_machine_for, load_subject
 from asyncsim.cli.verdict import EXIT_OF, prove
 from asyncsim.errors import UsageError
-from asyncsim.predict.result import Verdict
+from asyncsim.predict.result import CheckResult, Verdict
 
 FORMATS = ("text", "json", "sarif", "github")
 
@@ -44,6 +44,11 @@ def add_arguments(parser: CommandParser) -> None:
         "--lint",
         action="store_true",
         help="for a clean schedule, the waits, fences and barriers that can go",
+    )
+    parser.add_argument(
+        "--trace",
+        metavar="PATH",
+        help="write the witness of each finding for Perfetto, a step a cycle: .pftrace, or .json",
     )
     parser.add_argument(
         "--over",
@@ -70,6 +75,8 @@ def run(args: Namespace) -> ExitCode:
     machine = load_machine_for(args.machine, subject.schedule) if args.machine else None
     result = prove(subject, quiet=form != "text")
     verdict = result.under(strict=args.strict)
+    if args.trace:
+        _write_trace(args.trace, subject, result)
     advice = advise(args, subject, result, machine, quiet=form != "text")
     if form == "text":
         emit(wrap(subject.title, indent="    "))
@@ -96,6 +103,17 @@ def run(args: Namespace) -> ExitCode:
     if result.note and form == "json":
         note(f"open: {result.note}")
     return EXIT_OF[verdict]
+
+
+def _write_trace(path: str, subject: Subject, result: CheckResult) -> None:
+    from asyncsim.cli.timeline import show_traces
+    from asyncsim.cli.witness_trace import witness_traces
+
+    traces = witness_traces(subject.scenario.name, result.findings)
+    if traces:
+        show_traces(traces, timeline=False, path=path)
+    else:
+        note(f"{path} is not written: there is no witness")
 
 
 def _format(args: Namespace) -> str:
