@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -111,3 +111,22 @@ def test_names_are_listed_and_others_refused() -> None:
     assert set(asyncsim.__all__) <= set(dir(asyncsim))
     with pytest.raises(AttributeError, match="^module 'asyncsim' has no attribute 'chek'$"):
         asyncsim.chek  # noqa: B018
+
+
+@pytest.mark.parametrize("reader", [asyncsim.check, asyncsim.predict])
+def test_what_is_not_finished_is_refused_in_words(reader: Callable[[object], object]) -> None:
+    builder = asyncsim.ScheduleBuilder("k")
+    rest = "; call the function that builds it, and end that with `return k.finish()`"
+    for given, kind in ((builder, "ScheduleBuilder"), (lambda: builder, "function")):
+        with pytest.raises(TypeError) as caught:
+            reader(given)
+        assert str(caught.value) == f"{reader.__name__} takes a Schedule, not {kind}{rest}"
+
+
+def test_a_machine_is_a_name_or_a_path() -> None:
+    schedule = asyncsim.ScheduleBuilder("k").finish()
+    by_name, by_path = (
+        asyncsim.predict(schedule, machine)[1]
+        for machine in ("h200", ROOT / "asyncsim" / "machine" / "h200.toml")
+    )
+    assert by_name == by_path

@@ -14,7 +14,7 @@ from typing import TypeVar
 from asyncsim.build import families
 from asyncsim.build.bulk import BulkFamily
 from asyncsim.build.cluster import ClusterBarrierFamily
-from asyncsim.build.declare import Declarations, check_name
+from asyncsim.build.declare import Declarations, check_name, ctas_of
 from asyncsim.build.griddep import GriddepcontrolFamily
 from asyncsim.build.handles import MbarrierArray
 from asyncsim.build.mbarrier import MbarrierFamily
@@ -145,23 +145,11 @@ class ScheduleBuilder(Declarations):
 
     def grid(self, x: int, y: int = 1, z: int = 1) -> None:
         """The number of CTAs per dimension."""
-        if min(x, y, z) < 1:
-            raise ScheduleError(
-                f"grid ({x}, {y}, {z}) has no CTAs",
-                fix="give at least 1 per dimension",
-                loc=caller(),
-            )
-        self._grid = (whole(x), whole(y), whole(z))
+        self._grid = ctas_of("grid", x, y, z)
 
     def cluster(self, x: int, y: int = 1, z: int = 1) -> None:
         """The CTAs of a cluster per dimension; they divide the grid."""
-        if min(x, y, z) < 1:
-            raise ScheduleError(
-                f"cluster ({x}, {y}, {z}) has no CTAs",
-                fix="give at least 1 per dimension",
-                loc=caller(),
-            )
-        self._cluster = (whole(x), whole(y), whole(z))
+        self._cluster = ctas_of("cluster", x, y, z)
 
     def block(self, warps: int, *, ctas_per_sm: int = 1) -> None:
         """Warps of a CTA (the roles' warps if not given) and the declared launch bound."""
@@ -301,6 +289,8 @@ class ScheduleBuilder(Declarations):
         """The frozen schedule: laid out and validated. Raises ScheduleError."""
         if self._finished:
             raise ScheduleError("finish() was called twice", fix="build a new ScheduleBuilder")
+        if self._specializing or len(self._open) > 1:
+            raise ScheduleError("finish() inside a block", fix="call it last", loc=caller())
         self._finished = True
         warps = self._warps or sum(r.warps for r in self._roles or ()) or 1
         decls, smem_bytes = place(tuple(self._decls))

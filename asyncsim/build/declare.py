@@ -295,3 +295,14 @@ def _swizzle(span: int) -> Swizzle:
         raise ScheduleError(
             f"swizzle {span!r}", fix="use 0, 32, 64 or 128 (bytes)", loc=caller()
         ) from None
+
+
+def ctas_of(what: str, x: int, y: int, z: int) -> tuple[int, int, int]:
+    """CTAs per dimension, of a grid or a cluster. Raises ScheduleError."""
+    if min(x, y, z) < 1:
+        raise ScheduleError(
+            f"{what} ({x}, {y}, {z}) has no CTAs",
+            fix="give at least 1 per dimension",
+            loc=caller(),
+        )
+    return whole(x), whole(y), whole(z)

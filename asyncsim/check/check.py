@@ -17,7 +17,7 @@ from asyncsim.check.model import Fault
 from asyncsim.check.trips import all_trips
 from asyncsim.check.width import too_wide
 from asyncsim.ir.program import Program as Dependence
-from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.schedule import Schedule, refuse_unfinished
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Finding, Rule, Severity
 from asyncsim.stream.program import Program, StreamLimit
@@ -46,6 +46,7 @@ def check(
     try:
         if isinstance(schedule, Dependence):
             return _check_both(schedule, max_states, jump)
+        refuse_unfinished("check", schedule)
         return _check(schedule, max_states, jump, trips, witnesses)
     except StreamLimit as limit:
         return CheckResult(verdict=Verdict.INCOMPLETE, note=str(limit))

@@ -155,3 +155,12 @@ def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
                     yield from statements(role.body)
             case _:
                 pass
+
+
+def refuse_unfinished(reader: str, schedule: object) -> None:
+    """Raise TypeError for what is no Schedule: mostly a builder, or a function that returns one."""
+    if not isinstance(schedule, Schedule):
+        raise TypeError(
+            f"{reader} takes a Schedule, not {type(schedule).__name__}; call the function that "
+            "builds it, and end that with `return k.finish()`"
+        )

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asyncsim.errors import ScheduleError, UsageError
-from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.schedule import Schedule, refuse_unfinished
 from asyncsim.predict.assumed import assumed_share
 from asyncsim.predict.result import CheckResult, Prediction, Verdict
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def predict(
     schedule: Schedule,
-    machine: Machine | str = "h200",
+    machine: Machine | Path | str = "h200",
     *,
     exact: bool = False,
     l2: str = "cold",
@@ -41,7 +42,8 @@ def predict(
     from asyncsim.stream import StreamLimit
     from asyncsim.sync import SyncFault
 
-    gpu = load_machine(machine) if isinstance(machine, str) else machine
+    refuse_unfinished("predict", schedule)
+    gpu = load_machine(machine) if isinstance(machine, str | Path) else machine
     if gpu.architecture not in schedule.archs:
         raise UsageError(
             f"{schedule.name} is written for {', '.join(schedule.archs)}, machine {gpu.name} is "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
+
 import pytest
 
 from asyncsim import ScheduleError
@@ -331,3 +333,23 @@ def test_a_loop_keeps_its_count_unroll_and_line():
     assert (loop.var, text(loop.trip_count), loop.unroll) == ("step", "n", 4)
     assert text(loop.body[0].value) == "step"
     assert loop.loc.line == loop.body[0].loc.line - 1
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        lambda k: [k.loop(2)],
+        lambda k: [k.when(k.block_idx == 0)],
+        lambda k: [k.elect()],
+        lambda k: [k.specialize()],
+        lambda k: [k.specialize(), k.role("a", warps=1)],
+    ],
+)
+def test_finish_inside_a_block_does_not_lose_it(block):
+    def build(k):
+        with ExitStack() as stack:
+            for opened in block(k):
+                stack.enter_context(opened)
+            k.finish()
+
+    expect(build, "finish() inside a block", "call it last")
