@@ -344,6 +344,8 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
             return True
         if rule is Rule.WRONG_TILE and Rule.EARLY_COMPLETION in rules:
             return True
+        if rule is Rule.ARRIVAL_OVERFLOW and ROOT_WAITS & rules:
+            return True  # who passes a wait too early arrives too early as well
         if rule in (Rule.DEADLOCK, Rule.ARRIVAL_SHORTFALL) and misread & c.waited:
             return True  # who reads the wrong stage of a ring soon waits for a phase out of turn
         if rule is Rule.MISSING_WGMMA_FENCE and Rule.ROLES_DISAGREE in rules:

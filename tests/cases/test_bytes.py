@@ -184,3 +184,46 @@ def test_over_and_under_delivery(expected: int) -> None:
         k.mbarrier.wait(bar[0], 0)
         c.read(0)
     assert found(k.finish()) == ([] if expected == 16 else ["TX_BYTES_MISMATCH"])
+
+
+def announced(how: str, *, stages: int = 2, rounds: int = 5) -> list[str]:
+    """A ring whose producer announces bytes, arrives and copies in some order."""
+    c = Case(cells=stages)
+    k = c.k
+    full, empty = c.bars("full", stages=stages), c.bars("empty", stages=stages)
+    c.start()
+    with k.specialize():
+        with c.thread("consumer"), k.loop(rounds) as i:
+            k.mbarrier.wait(full[i % stages], i // stages % 2)
+            c.read(i, i % stages)
+            c.release(empty[i % stages])
+        with c.thread("producer"), k.loop(rounds) as i:
+            k.mbarrier.wait(empty[i % stages], (i // stages + 1) % 2)
+            for step in how:
+                if step == "a":
+                    k.mbarrier.arrive(full[i % stages])
+                elif step == "e":
+                    k.mbarrier.expect_tx(full[i % stages], 16)
+                elif step == "x":
+                    k.mbarrier.arrive_expect_tx(full[i % stages], 16)
+                else:
+                    c.copy(full[i % stages], i, i % stages)
+    return found(k.finish())
+
+
+@pytest.mark.parametrize(
+    ("how", "rules"),
+    [
+        ("xc", []),
+        ("cx", []),
+        ("eca", []),
+        ("aec", ["EARLY_COMPLETION", "READ_BEFORE_ARRIVAL"]),
+        ("xca", ["READ_BEFORE_ARRIVAL", "EARLY_COMPLETION"]),
+        ("ec", ["DEADLOCK"]),
+        ("c", ["DEADLOCK"]),
+        ("xcc", ["TX_BYTES_MISMATCH"]),
+        ("x", ["TX_BYTES_MISMATCH"]),
+    ],
+)
+def test_what_a_producer_forgets_or_does_twice(how: str, rules: list[str]) -> None:
+    assert announced(how) == rules

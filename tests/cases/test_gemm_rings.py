@@ -230,4 +230,4 @@ def turns(*, ordered: bool, tiles: int = 2, steps: int = 3, stages: int = 4) -> 
 def test_a_ping_pong_gemm() -> None:
     """Without turns one warpgroup waits for phase 1 of a stage while phase 0 may not be over."""
     assert found(turns(ordered=True)) == []
-    assert found(turns(ordered=False)) == ["VACUOUS_WAIT", "ARRIVAL_OVERFLOW"]
+    assert found(turns(ordered=False)) == ["VACUOUS_WAIT"]
