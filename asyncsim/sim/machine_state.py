@@ -309,7 +309,10 @@ class Cta:
 
     def apart(self, time: int) -> bool:
         """Whether this CTA's SM is not in step with its neighbours."""
-        return any(p.apart(time) for p in list(self.paces.values()))
+        for pace in self.paces.values():
+            if pace.apart(time):
+                return True
+        return False
 
     def named_barrier(self, number: int) -> TimedNamedBarrier:
         barrier = self._named.get(number)
