@@ -200,6 +200,10 @@ def test_the_map_is_exported(cli: Any, tmp_path: Path) -> None:
             ("--over", "tiles=1", "--repair"),
             "--over has no --repair; use it on one combination",
         ),
+        (
+            ("--over", "tiles=1", "--trace", "w.json"),
+            "--over has no --trace; use it on one combination",
+        ),
         (("--over", "tiles=1", "--lint"), "--over has no --lint; use it on one combination"),
         (
             ("--repair", "--format", "sarif"),

@@ -128,7 +128,7 @@ def _run_over(args: Namespace, form: str) -> ExitCode:
 
     if form not in ("text", "json"):
         raise UsageError(f"--over has no --format {form}; use text or json, or --out map.csv")
-    for option in ("repair", "lint"):
+    for option in ("repair", "lint", "trace"):
         if getattr(args, option):
             raise UsageError(f"--over has no --{option}; use it on one combination")
     suffix = Path(args.out).suffix if args.out else ".json"
