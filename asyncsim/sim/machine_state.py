@@ -309,10 +309,7 @@ class Cta:
 
     def apart(self, time: int) -> bool:
         """Whether this CTA's SM is not in step with its neighbours."""
-        for pace in self.paces.values():
-            if pace.apart(time):
-                return True
-        return False
+        return any(pace.apart(time) for pace in self.paces.values())
 
     def named_barrier(self, number: int) -> TimedNamedBarrier:
         barrier = self._named.get(number)
