@@ -13,6 +13,7 @@ from typing import TypeVar
 
 from asyncsim.build import families
 from asyncsim.build.bulk import BulkFamily
+from asyncsim.build.clc import ClcFamily
 from asyncsim.build.cluster import ClusterBarrierFamily
 from asyncsim.build.declare import Declarations, check_name, ctas_of
 from asyncsim.build.griddep import GriddepcontrolFamily
@@ -70,6 +71,7 @@ class ScheduleBuilder(Declarations):
         self.tma = TmaFamily(self)
         self.cp_async = families.CpAsyncFamily(self)
         self.bulk = BulkFamily(self)
+        self.clc = ClcFamily(self)
         self.griddepcontrol = GriddepcontrolFamily(self)
         self.wgmma = families.WgmmaFamily(self)
         self.tcgen05 = Tcgen05Family(self)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.describe import op_text
 from asyncsim.check.model import Agent, Chain, Fault, Step, StopExecution, Warp
-from asyncsim.ir.op import BulkSend, LoadOp
+from asyncsim.ir.op import BulkSend, ClcTryCancel, LoadOp
 from asyncsim.rules import Rule
 from asyncsim.sync import SyncFault
 
@@ -128,7 +128,7 @@ class Peers:
     def landed(self, step: Step, rank: int, epoch: int) -> None:
         """The part of a multicast that goes to CTA ``rank`` lands; known after ``epoch``."""
         issuer = step.warp.place.rank
-        if rank != issuer and isinstance(step.dyn.op, LoadOp | BulkSend):
+        if rank != issuer and isinstance(step.dyn.op, LoadOp | BulkSend | ClcTryCancel):
             key = step.dyn.op.id, step.warp.index, rank, step.dyn.barrier
             self._multicasts.setdefault(issuer, {})[key] = epoch, step
 

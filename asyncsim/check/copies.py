@@ -180,10 +180,13 @@ class Copies:
 
     def tma_load(self, agent: Agent, step: Step) -> bool:
         self._one_copy(agent, step)
-        source, *writes = step.dyn.accesses
+        accesses = step.dyn.accesses
+        sources, writes = accesses[:1], accesses[1:]
+        if accesses[0].write:  # what the scheduler answers comes from no memory
+            sources, writes = (), accesses
         for chain in chains_of(agent, step):
             clock, parts = chain.now(step.pos), [(chain, 0, None)]
-            read = self.touch(step, source, parts)
+            read = [touch for source in sources for touch in self.touch(step, source, parts)]
             for key, write in zip(step.dyn.barriers, writes, strict=True):
                 b = self._x.barriers.by_key[key]
                 self._x.peers.reach(chain, step, key.cta)
@@ -267,7 +270,8 @@ class Copies:
     def _unfenced_init(self, b: Barrier, chain: Chain, step: Step) -> None:
         own = chain.initialised.get(b.comp) == b.base + 1
         who = "the same thread" if own else "another thread"
-        by_async = isinstance(step.dyn.op, ops.LoadOp | ops.BulkSend | ops.Tcgen05Commit)
+        issued = ops.LoadOp | ops.BulkSend | ops.ClcTryCancel | ops.Tcgen05Commit
+        by_async = isinstance(step.dyn.op, issued)
         user = "the async proxy" if by_async else "another CTA"
         message = f"{b.key} is used by {user}; its init by {who} is not fenced for it"
         self._x.fault(

@@ -228,6 +228,7 @@ def _count(cta: _Cta, reference: Execution) -> bool:
         if isinstance(
             o,
             ops.LoadOp
+            | ops.ClcTryCancel
             | ops.BulkSend
             | ops.RedAsync
             | ops.StAsync

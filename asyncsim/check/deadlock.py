@@ -86,7 +86,7 @@ def _future(agent: Agent) -> dict[object, str]:
             case ops.Tcgen05Commit():
                 for key in dyn.barriers:
                     found.setdefault(key, "arrival")
-            case ops.TmaLoad() | ops.BulkLoad():
+            case ops.TmaLoad() | ops.BulkLoad() | ops.ClcTryCancel():
                 for key in dyn.barriers:
                     found.setdefault(key, "copy")
             case ops.StAsync() | ops.RedAsync() | ops.BulkSend() | ops.MbarrierCompleteTx():

@@ -51,10 +51,8 @@ def check_dependence(program: Program, blocks: list[Block]) -> tuple[list[Findin
         return [], ""
     theirs = _footprint(first, program.shared)
     faults: dict[object, Fault] = {}
-    seen = 0
-    for event in _events(second):
-        seen += 1
-        if theirs.too_long or seen > EVENT_LIMIT:
+    for seen, event in enumerate(_events(second)):
+        if theirs.too_long or seen >= EVENT_LIMIT:
             one = next(iter(early.values()))
             return [], (
                 f"{op_text(one.dyn)} comes before griddepcontrol.wait; whether it meets what "

@@ -17,7 +17,7 @@ def op_text(dyn: Dyn) -> str:
     op: Op = dyn.op
     if isinstance(op, ops.Tcgen05Op):
         return tcgen05_text(dyn, op)
-    if isinstance(op, ops.BulkOp):
+    if isinstance(op, ops.BulkOp | ops.ClcOp):
         return bulk_text(dyn, op)
     if isinstance(op, ops.OrderOp | ops.GridDependencyOp):
         return order_text(op)
@@ -89,7 +89,7 @@ def op_text(dyn: Dyn) -> str:
             assert_never(unreachable)
 
 
-def bulk_text(dyn: Dyn, op: ops.BulkOp) -> str:
+def bulk_text(dyn: Dyn, op: ops.BulkOp | ops.ClcOp) -> str:
     """The same, of a bulk copy without a tensor map."""
     match op:
         case ops.BulkLoad(dst=dst, src=src):
@@ -100,6 +100,10 @@ def bulk_text(dyn: Dyn, op: ops.BulkOp) -> str:
             return f"bulk copy {view.tile} -> {dst.tile} on {dyn.barrier}"
         case ops.RedAsync(dst=dst, src=frag):
             return f"red.async {frag.name} -> {dst.tile} on {dyn.barrier}"
+        case ops.ClcTryCancel(dst=dst):
+            return f"try_cancel -> {dst.tile} on {dyn.barrier}"
+        case ops.ClcQueryCancel(src=view):
+            return f"query_cancel {view.tile}"
         case ops.BulkPrefetch(src=src):
             return f"bulk prefetch {src.tensor}"
         case ops.TmaPrefetch(src=src):

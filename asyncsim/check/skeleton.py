@@ -294,7 +294,7 @@ def _own(op: ops.Op, pos: int, dyn: Dyn, target: int, lanes: int, state: int) ->
             return SkeletonOp(Move.WAIT_STATE, pos, target, state=state)
         case ops.CpAsyncMbarrierArrive(noinc=noinc):
             return SkeletonOp(Move.COPY, pos, target, lanes, raises=0 if noinc else lanes)
-        case ops.TmaLoad() | ops.BulkLoad():
+        case ops.TmaLoad() | ops.BulkLoad() | ops.ClcTryCancel():
             return SkeletonOp(Move.COPY, pos, target, 0, dyn.value * lanes)
         case _:
             return None

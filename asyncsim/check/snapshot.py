@@ -24,7 +24,9 @@ from asyncsim.stream.dyn import Tag
 def can_jump(schedule: Schedule) -> bool:
     """Whether a snapshot holds all the state that the schedule's ops have."""
     waits = ops.MbarrierWaitState | ops.MbarrierTestWait
-    peers = ops.ClusterOp | ops.BulkSend | ops.RedAsync | ops.OrderOp | ops.GridDependencyOp
+    peers = (
+        ops.ClusterOp | ops.BulkSend | ops.RedAsync | ops.OrderOp | ops.GridDependencyOp | ops.ClcOp
+    )
     unknown = ops.Tcgen05Op | ops.CpAsyncMbarrierArrive | waits | peers
     return schedule.cluster_ctas == 1 and not any(isinstance(o, unknown) for o in schedule.ops())
 

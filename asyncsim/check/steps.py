@@ -41,7 +41,7 @@ class Steps:
         """The handler of an op."""
         if isinstance(op, ops.Tcgen05Op):
             return self._x.tcgen05.bind(op)
-        if isinstance(op, ops.BulkOp):
+        if isinstance(op, ops.BulkOp | ops.ClcOp):
             return self._bulk(op)
         if isinstance(op, ops.OrderOp | ops.GridDependencyOp):
             return self._order(op)
@@ -110,14 +110,16 @@ class Steps:
             case _ as unreachable:
                 assert_never(unreachable)
 
-    def _bulk(self, op: ops.BulkOp) -> Handler:
+    def _bulk(self, op: ops.BulkOp | ops.ClcOp) -> Handler:
         match op:
-            case ops.BulkLoad() | ops.BulkSend():
+            case ops.BulkLoad() | ops.BulkSend() | ops.ClcTryCancel():
                 return self.copies.tma_load
             case ops.BulkStore():
                 return partial(self.copies.grouped_copy, kind=GroupKind.BULK)
             case ops.RedAsync():
                 return self.copies.st_async
+            case ops.ClcQueryCancel():
+                return self.copies.plain
             case ops.BulkPrefetch() | ops.TmaPrefetch() | ops.PrefetchTensorMap():
                 return lambda agent, step: True  # hints
             case _ as unreachable:

@@ -61,6 +61,8 @@ def aligned_addresses(op: OpBase, s: Schedule) -> Iterator[AlignedAddress]:
         case ops.BulkSend(dst=to, src=view):
             yield _in_tile(to, s.tile(to.tile), BULK_ALIGN)
             yield _in_tile(view, s.tile(view.tile), BULK_ALIGN)
+        case ops.ClcTryCancel(dst=view) | ops.ClcQueryCancel(src=view):
+            yield _in_tile(view, s.tile(view.tile), BULK_ALIGN)
         case ops.BulkPrefetch(src=box):
             yield _in_tensor(box, s, BULK_ALIGN)
         case ops.WgmmaMmaAsync(a=a, b=b) | ops.Tcgen05Mma(a=a, b=b):

@@ -18,6 +18,9 @@ from asyncsim.ir.bulk import PrefetchOp as PrefetchOp
 from asyncsim.ir.bulk import PrefetchTensorMap as PrefetchTensorMap
 from asyncsim.ir.bulk import RedAsync as RedAsync
 from asyncsim.ir.bulk import TmaPrefetch as TmaPrefetch
+from asyncsim.ir.clc import ClcOp as ClcOp
+from asyncsim.ir.clc import ClcQueryCancel as ClcQueryCancel
+from asyncsim.ir.clc import ClcTryCancel as ClcTryCancel
 from asyncsim.ir.decl import ComputeDef
 from asyncsim.ir.expr import Expr
 from asyncsim.ir.griddep import GriddepcontrolLaunchDependents as GriddepcontrolLaunchDependents
@@ -367,5 +370,5 @@ TensorOp = WgmmaFence | WgmmaMmaAsync
 MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute
 LoadOp = TmaLoad | BulkLoad
 StoreOp = TmaStore | BulkStore
-CheckedOp = BulkOp | OrderOp | GridDependencyOp
+CheckedOp = BulkOp | OrderOp | GridDependencyOp | ClcOp
 Op = MbarrierOp | CopyOp | CheckedOp | SyncOp | ClusterOp | TensorOp | Tcgen05Op | MemoryOp

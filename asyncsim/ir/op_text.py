@@ -9,6 +9,7 @@ from asyncsim.ir.dtype import DType
 from asyncsim.ir.expr import Expr, text
 from asyncsim.ir.op import (
     BulkOp,
+    ClcOp,
     ClusterOp,
     CopyOp,
     FenceSpace,
@@ -58,6 +59,8 @@ def op_text(op: Op, schedule: Schedule) -> str:
         return _order(op)
     if isinstance(op, GridDependencyOp):
         return _griddepcontrol(op)
+    if isinstance(op, ClcOp):
+        return _clc(op, schedule)
     if isinstance(op, SyncOp):
         return _sync(op, schedule)
     if isinstance(op, ClusterOp):
@@ -183,6 +186,18 @@ def _order(op: OrderOp) -> str:
             return "fence.proxy.tensormap::generic.release.gpu"
         case ops.FenceProxyTensormap(tensor_map=tensor_map):
             return f"fence.proxy.tensormap::generic.acquire.gpu {tensor_map}, 128"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _clc(op: ClcOp, s: Schedule) -> str:
+    match op:
+        case ops.ClcTryCancel(dst=dst, mbarrier=barrier, multicast=multicast):
+            name = "clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes"
+            name += ".multicast::cluster::all" if multicast else ""
+            return f"{name}.b128 {_view(dst, s)}, {_barrier(barrier)}"
+        case ops.ClcQueryCancel(dst=regs, src=view):
+            return f"clusterlaunchcontrol.query_cancel.b128 {_registers(regs, s)}, {_view(view, s)}"
         case _ as unreachable:
             assert_never(unreachable)
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, assert_never
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
+from asyncsim.ir.expr import Const
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access, Dyn, Proxy
 from asyncsim.stream.operands import Evaluator, Values, constant
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from asyncsim.stream.resolve import Resolver
 
 
-def bulk_maker(r: Resolver, op: ops.BulkOp, ev: Evaluator) -> Callable[[Values], Dyn]:
+def bulk_maker(r: Resolver, op: ops.BulkOp | ops.ClcOp, ev: Evaluator) -> Callable[[Values], Dyn]:
     """How to resolve one op."""
     match op:
         case ops.BulkLoad():
@@ -47,6 +49,16 @@ def bulk_maker(r: Resolver, op: ops.BulkOp, ev: Evaluator) -> Callable[[Values],
             regs: Access = r.registers(frag, write=False)
             size = r.tile_bytes(dst)
             return lambda v: Dyn(op, key(v), size, lambda: (regs, write(v)))
+        case ops.ClcTryCancel(dst=dst, mbarrier=ref, multicast=multicast):
+            key, size = r.barrier(op, ref, ev), r.tile_bytes(dst)
+            ranks = tuple(range(r.schedule.cluster_ctas)) if multicast else ()
+            owners: list[Const | None] = [Const(rank) for rank in ranks] or [None]
+            writes = [r.tile(op, replace(dst, rank=o), True, Proxy.ASYNC, ev) for o in owners]
+            return lambda v: Dyn(op, key(v), size, lambda: tuple([w(v) for w in writes]), ranks)
+        case ops.ClcQueryCancel(dst=frag, src=view):
+            read = r.tile(op, view, False, Proxy.GENERIC, ev)
+            result = r.registers(frag, write=True)
+            return lambda v: Dyn(op, accesses=lambda: (read(v), result))
         case ops.BulkPrefetch() | ops.TmaPrefetch() | ops.PrefetchTensorMap():
             return constant(Dyn(op))
         case _ as unreachable:

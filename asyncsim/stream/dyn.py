@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
-from asyncsim.ir.op import LoadOp, Op, Tcgen05Commit
+from asyncsim.ir.op import ClcTryCancel, LoadOp, Op, Tcgen05Commit
 from asyncsim.memory.region import Region
 
 Tag = tuple[str, tuple[int, ...]]
@@ -100,7 +100,7 @@ class Dyn:
         """The barriers that its bytes count on: one of each CTA that a multicast reaches."""
         if self.barrier is None:
             return ()
-        if not isinstance(self.op, LoadOp | Tcgen05Commit) or not self.ints:
+        if not isinstance(self.op, LoadOp | Tcgen05Commit | ClcTryCancel) or not self.ints:
             return (self.barrier,)
         return tuple(BarrierKey(r, self.barrier.name, self.barrier.stage) for r in self.ints)
 

@@ -85,7 +85,7 @@ class Resolver:
         """How to resolve one op: the only place that knows each op's operands."""
         if isinstance(op, ops.Tcgen05Op):
             return tcgen05_maker(self, op, ev)
-        if isinstance(op, ops.BulkOp):
+        if isinstance(op, ops.BulkOp | ops.ClcOp):
             return bulk_maker(self, op, ev)
         match op:
             case (

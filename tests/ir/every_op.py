@@ -180,6 +180,7 @@ def every_tcgen05_op() -> Schedule:
     p = k.tmem_tile("p", columns=32, dtype="bf16", address=word, column=256)
     scale_a = k.tmem_tile("scale_a", columns=4, dtype="u8", address=word, column=288)
     scale_b = k.tmem_tile("scale_b", columns=8, dtype="u8", address=word, column=292)
+    response = k.smem_tile("response", (1, 4), "u32")
     done = k.mbarriers("done", count=1)
     r = k.fragment("r", registers=32)
     mine = 32 * k.warp_in_role
@@ -205,7 +206,10 @@ def every_tcgen05_op() -> Schedule:
         k.tcgen05.shift(acc[0].box((32, 0), (32, 8)), cta_group=2)
         k.tcgen05.commit(k.mbarrier.at(done[0], 0), cta_group=2)
         k.tcgen05.commit(done[0], multicast=3, cta_group=2)
+        k.clc.try_cancel(response[0], done[0])
+        k.clc.try_cancel(response[0], done[0], multicast=True)
     k.tcgen05.fence_after_thread_sync()
+    k.clc.query_cancel(r.part(0, 4), response[0])
     k.tcgen05.ld(r.all, acc[1].box((mine, 32), (32, 32)))
     k.tcgen05.wait_ld()
     k.tcgen05.st(p[0].box((mine, 0), (32, 16)), r.part(0, 16))

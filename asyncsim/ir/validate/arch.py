@@ -23,6 +23,7 @@ class Needs(Enum):
     ANY = ARCHS
     HOPPER_ON = HOPPER + BLACKWELL
     SM_90A = ("sm_90a",)
+    BLACKWELL_ON = BLACKWELL
     OWN_TARGET = ("sm_90a", "sm_100a", "sm_103a", "sm_120a")
     TCGEN05 = ("sm_100a", "sm_103a")
 
@@ -79,6 +80,8 @@ def needs(op: Op) -> Needs:
             return Needs.SM_90A
         case ops.Fence(fence_scope=scope):
             return Needs.HOPPER_ON if scope is ops.FenceScope.CLUSTER else Needs.ANY
+        case ops.ClcTryCancel() | ops.ClcQueryCancel():
+            return Needs.BLACKWELL_ON
         case ops.SetMaxNReg() | ops.TensormapReplace():
             return Needs.OWN_TARGET
         case (

@@ -40,7 +40,7 @@ def _initialised(s: Schedule) -> Iterator[ScheduleError]:
 
 def _stages(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
-        if isinstance(op, MbarrierOp | ops.LoadOp | ops.CpAsyncMbarrierArrive):
+        if isinstance(op, MbarrierOp | ops.LoadOp | ops.CpAsyncMbarrierArrive | ops.ClcTryCancel):
             ref = op.mbarrier
             have = s.mbarrier(ref.name).stages
             if isinstance(ref.stage, Const) and not 0 <= ref.stage.value < have:

@@ -9,7 +9,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Swizzle
 from asyncsim.ir.dtype import DType
-from asyncsim.ir.op import GlobalView, OpBase, ReduceOp, SmemView
+from asyncsim.ir.op import GlobalView, OpBase, ReduceOp, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate.views import is_contiguous
 from asyncsim.rules import Rule
@@ -129,4 +129,27 @@ def _reductions(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
-CHECKS = (_runs, _same, _peers, _reductions)
+def _responses(s: Schedule) -> Iterator[ScheduleError]:
+    """clusterlaunchcontrol: a response is 16 bytes, at an address that is a multiple of it."""
+    for op in s.ops():
+        if not isinstance(op, ops.ClcOp):
+            continue
+        view = op.dst if isinstance(op, ops.ClcTryCancel) else op.src
+        name, dtype, run = _layout(view, s)
+        size = prod(view.shape) * dtype.bytes
+        if size != UNIT or not run:
+            yield ScheduleError(
+                f"{type(op).__name__}: {size} bytes of {name!r} for a response",
+                fix=f"a response is one run of {UNIT} bytes, such as a row of 4 u32",
+                loc=op.loc,
+                rule=Rule.ALIGNMENT,
+            )
+        if isinstance(op, ops.ClcTryCancel) and op.scope is not Scope.ELECTED:
+            yield ScheduleError(
+                "clusterlaunchcontrol.try_cancel by several lanes",
+                fix="put it into k.elect() or k.elect_thread()",
+                loc=op.loc,
+            )
+
+
+CHECKS = (_runs, _same, _peers, _reductions, _responses)

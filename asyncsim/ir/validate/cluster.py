@@ -19,6 +19,7 @@ _OWN_ONLY = (
     | ops.MbarrierWaitOp
     | ops.MbarrierTestWait
     | ops.CpAsyncMbarrierArrive
+    | ops.ClcTryCancel
 )
 _REMOTE_VIEWS = ops.LdShared | ops.StShared | ops.StAsync | ops.RedAsync
 
