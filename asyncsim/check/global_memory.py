@@ -14,7 +14,7 @@ from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.lanes import LaneOverlap
 from asyncsim.check.model import Reason, Step, Touch, Unproven
 from asyncsim.ir.op import Scope
-from asyncsim.memory.region import GlobalBox
+from asyncsim.memory.region import GlobalBox, LaneBoxes
 from asyncsim.stream.dyn import Access, Proxy
 
 SPAN = 4096  # elements of the last dimension in one bit set
@@ -130,17 +130,11 @@ def _tiled(access: Access) -> bool:
     """Whether the region is exactly what the lanes touch: equal pieces of rows, side by side."""
     if not access.lanes:
         return True
-    whole, first = access.region, access.lanes[0]
-    assert isinstance(whole, GlobalBox) and isinstance(first, GlobalBox)
-    width = first.shape[-1]
-    starts = {
-        lane.start
-        for lane in access.lanes
-        if isinstance(lane, GlobalBox)
-        and lane.shape == first.shape
-        and (lane.start[-1] - whole.start[-1]) % width == 0
-    }
-    return first.elements == width and len(starts) * width == whole.elements
+    whole, lanes = access.region, access.lanes
+    assert isinstance(whole, GlobalBox) and isinstance(lanes, LaneBoxes)
+    width, first = lanes.shape[-1], whole.start[-1]
+    starts = {at for at in lanes.starts if (at[-1] - first) % width == 0}
+    return lanes.in_rows and len(starts) * width == whole.elements
 
 
 def rows(access: Access, shape: tuple[int, ...] = ()) -> Iterator[tuple[Row, int]]:

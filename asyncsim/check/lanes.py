@@ -10,7 +10,7 @@ from itertools import combinations, pairwise
 from typing import Any
 
 from asyncsim.check.model import Touch, Who
-from asyncsim.memory.region import GlobalBox, Region, SmemRegion
+from asyncsim.memory.region import LaneBoxes, Region, SmemRegion
 from asyncsim.stream.dyn import Access
 
 KEPT = 50_000  # answers, before all are forgotten
@@ -97,11 +97,13 @@ def lanes_collide(access: Access) -> bool:
     """Whether two lanes of an op of all lanes touch common bytes."""
     if not access.lanes:
         return True
+    if isinstance(access.lanes, LaneBoxes) and access.lanes.in_rows:
+        width, starts = access.lanes.shape[-1], sorted(access.lanes.starts)
+        return any(
+            a[:-1] == b[:-1] and b[-1] - a[-1] < width for a, b in pairwise(starts)
+        )  # neighbours suffice
     first = access.lanes[0]
     if isinstance(first, SmemRegion) and isinstance(access.region, SmemRegion):
         each = sum(r.bytes for r in access.lanes if isinstance(r, SmemRegion))
         return each > access.region.bytes
-    starts = sorted(access.lanes, key=lambda r: r.start if isinstance(r, GlobalBox) else ())
-    if isinstance(first, GlobalBox) and first.elements == first.shape[-1]:  # neighbours suffice
-        return any(a.overlaps(b) for a, b in pairwise(starts))
-    return any(a.overlaps(b) for a, b in combinations(starts, 2))
+    return any(a.overlaps(b) for a, b in combinations(access.lanes, 2))

@@ -111,6 +111,11 @@ class LaneBoxes(Sequence[GlobalBox]):
 
     __hash__ = None  # type: ignore[assignment]
 
+    @property
+    def in_rows(self) -> bool:
+        """Whether each is a piece of one row."""
+        return all(n == 1 for n in self.shape[:-1])
+
     def hull(self) -> GlobalBox:
         """The smallest box that contains them."""
         axes = list(zip(*self.starts, strict=True))

@@ -77,7 +77,11 @@ class Resolver:
             return build(values)
 
         make = remembered(checked, TABLE_LIMIT)
-        if same_in_all_warps(operand_exprs(op)) and not names_registers(op):
+        if op.id in self._shared.private:
+            return make
+        if names_registers(op) or not same_in_all_warps(operand_exprs(op)):
+            self._shared.private.add(op.id)
+        else:
             self._shared.makers[op.id, op.scope, self.cta] = make
         return make
 

@@ -38,6 +38,7 @@ class SharedTables:
         default_factory=dict
     )
     makers: dict[tuple[int, Scope, int], Maker] = field(default_factory=dict)
+    private: set[int] = field(default_factory=set)  # ops that each warp resolves for itself
 
 
 def lanes_cancel(a: Expr, b: Expr) -> bool:

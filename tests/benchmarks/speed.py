@@ -46,6 +46,14 @@ def measured(schedule: Schedule, runs: int, *, jump: bool = True) -> tuple[float
     return best, stats["ops"], stats["passed"]
 
 
+def empty(_: int) -> float:
+    """CPU seconds of an empty loop: how fast this machine is now."""
+    begin = time.process_time()
+    for _ in range(1_000_000):
+        pass
+    return time.process_time() - begin
+
+
 def line(name: str, found: tuple[float, int, int], limit: float = 0) -> str:
     seconds, ops, passed = found
     over = f"{1e3 * limit:>9,.0f}" + ("  OVER" if seconds > limit else "") if limit else ""
@@ -57,6 +65,7 @@ def main(runs: int) -> None:
     """Print the targets and the growth."""
     load = os.getloadavg()[0]
     print(f"Python {platform.python_version()}, CPU time, best of {runs}, load {load:.1f}")
+    print(f"a million empty rounds of a Python loop: {1e3 * min(map(empty, range(5))):.1f} ms")
     print(f"{'schedule':<42} {'ops':>9} {'passed':>9} {'ms':>9} {'us/op':>8} {'limit ms':>9}")
     for name, schedule, limit in targets():
         print(line(name, measured(schedule, runs), limit), flush=True)
