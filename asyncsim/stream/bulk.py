@@ -1,4 +1,4 @@
-"""Operands of bulk copies without a tensor map."""
+"""Operands of bulk copies, with and without a tensor map."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def bulk_maker(r: Resolver, op: ops.BulkOp | ops.ClcOp, ev: Evaluator) -> Callab
     """How to resolve one op."""
     match op:
         case ops.BulkLoad():
-            return r.load(op, ev)
+            return load_maker(r, op, ev)
         case ops.BulkStore():
-            return r.store(op, ev)
+            return store_maker(r, op, ev)
         case ops.BulkSend(dst=dst, src=view, mbarrier=ref):
             key = r.barrier(op, ref, ev)
             read = r.tile(op, view, False, Proxy.ASYNC, ev)
@@ -63,3 +63,31 @@ def bulk_maker(r: Resolver, op: ops.BulkOp | ops.ClcOp, ev: Evaluator) -> Callab
             return constant(Dyn(op))
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def load_maker(r: Resolver, op: ops.LoadOp, ev: Evaluator) -> Callable[[Values], Dyn]:
+    """By TMA, to the own CTA, or to several: then ``ints`` of the Dyn are the ranks that
+    receive, with one write for each of them."""
+    key, size = r.barrier(op, op.mbarrier, ev), r.box_bytes(op.src)
+    read = r.box(op, op.src, False, Proxy.ASYNC, ev)
+    if op.multicast is None:
+        write = r.tile(op, op.dst, True, Proxy.ASYNC, ev, source=op.src)
+        return lambda v: Dyn(op, key(v), size, lambda: (read(v), write(v)))
+    receivers = r.receivers(op, op.multicast, ev)
+    writes = [
+        r.tile(op, replace(op.dst, rank=Const(rank)), True, Proxy.ASYNC, ev, source=op.src)
+        for rank in r.ranks()
+    ]
+
+    def make(v: Values) -> Dyn:
+        ranks = receivers(v)
+        return Dyn(op, key(v), size, lambda: (read(v), *(writes[rank](v) for rank in ranks)), ranks)
+
+    return make
+
+
+def store_maker(r: Resolver, op: ops.StoreOp, ev: Evaluator) -> Callable[[Values], Dyn]:
+    """By TMA, from shared to global memory."""
+    read = r.tile(op, op.src, False, Proxy.ASYNC, ev)
+    write, size = r.box(op, op.dst, True, Proxy.ASYNC, ev), r.box_bytes(op.dst)
+    return lambda v: Dyn(op, None, size, lambda: (read(v), write(v)))

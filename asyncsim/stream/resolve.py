@@ -7,13 +7,12 @@ are kept while operands repeat (rings do), in a bounded table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from math import prod
 from typing import assert_never
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.expr import Const, Expr, is_lane_varying
+from asyncsim.ir.expr import Expr, is_lane_varying
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import (
@@ -25,7 +24,7 @@ from asyncsim.memory.region import (
 )
 from asyncsim.rules import Rule
 from asyncsim.stream.alignment import alignment_check
-from asyncsim.stream.bulk import bulk_maker
+from asyncsim.stream.bulk import bulk_maker, load_maker, store_maker
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
 from asyncsim.stream.fill import zero_filled
 from asyncsim.stream.operands import Evaluator, Values, constant, operand_exprs
@@ -121,9 +120,9 @@ class Resolver:
             case ops.CpAsync():
                 return self._cp_async(op, ev)
             case ops.TmaLoad():
-                return self.load(op, ev)
+                return load_maker(self, op, ev)
             case ops.TmaStore():
-                return self.store(op, ev)
+                return store_maker(self, op, ev)
             case (
                 ops.CommitGroup()
                 | ops.FenceMbarrierInit()
@@ -185,7 +184,7 @@ class Resolver:
     ) -> Callable[[Values], BarrierKey]:
         stages = self.schedule.mbarrier(ref.name).stages
         keys = {
-            rank: [BarrierKey(rank, ref.name, s) for s in range(stages)] for rank in self._ranks()
+            rank: [BarrierKey(rank, ref.name, s) for s in range(stages)] for rank in self.ranks()
         }
         stage, owner = ev.value(ref.stage), self._owner(op, ref.rank, ev)
 
@@ -202,14 +201,15 @@ class Resolver:
 
         return key
 
-    def _ranks(self) -> range:
+    def ranks(self) -> range:
+        """The CTAs of a cluster."""
         return range(self.schedule.cluster_ctas)
 
     def _owner(self, op: OpBase, rank: Expr | None, ev: Evaluator) -> Callable[[Values], int]:
         """The CTA whose shared memory an operand names."""
         if rank is None:
             return constant(self.cta)
-        value, ranks = ev.value(rank), self._ranks()
+        value, ranks = ev.value(rank), self.ranks()
 
         def owner(v: Values) -> int:
             r = value(v)
@@ -365,40 +365,14 @@ class Resolver:
 
         return make
 
-    def load(self, op: ops.LoadOp, ev: Evaluator) -> Maker:
-        """By TMA, to the own CTA, or to several: then ``ints`` of the Dyn are the ranks that
-        receive, with one write for each of them."""
-        key, size = self.barrier(op, op.mbarrier, ev), self.box_bytes(op.src)
-        read = self.box(op, op.src, False, Proxy.ASYNC, ev)
-        if op.multicast is None:
-            write = self.tile(op, op.dst, True, Proxy.ASYNC, ev, source=op.src)
-            return lambda v: Dyn(op, key(v), size, lambda: (read(v), write(v)))
-        receivers = self.receivers(op, op.multicast, ev)
-        writes = [
-            self.tile(op, replace(op.dst, rank=Const(r)), True, Proxy.ASYNC, ev, source=op.src)
-            for r in self._ranks()
-        ]
-
-        def make(v: Values) -> Dyn:
-            ranks = receivers(v)
-            return Dyn(op, key(v), size, lambda: (read(v), *(writes[r](v) for r in ranks)), ranks)
-
-        return make
-
-    def store(self, op: ops.StoreOp, ev: Evaluator) -> Maker:
-        """By TMA, from shared to global memory."""
-        read = self.tile(op, op.src, False, Proxy.ASYNC, ev)
-        write, size = self.box(op, op.dst, True, Proxy.ASYNC, ev), self.box_bytes(op.dst)
-        return lambda v: Dyn(op, None, size, lambda: (read(v), write(v)))
-
     def receivers(
         self, op: OpBase, mask: Expr, ev: Evaluator
     ) -> Callable[[Values], tuple[int, ...]]:
         """The CTAs of a multicast mask."""
-        bits, n = ev.value(mask), len(self._ranks())
+        bits, n = ev.value(mask), len(self.ranks())
 
         def ranks(v: Values) -> tuple[int, ...]:
-            found = tuple([r for r in self._ranks() if bits(v) >> r & 1])
+            found = tuple([r for r in self.ranks() if bits(v) >> r & 1])
             if not found or bits(v) >> n:
                 raise ScheduleError(
                     f"{type(op).__name__}: multicast mask {bits(v):#x} in a cluster of {n} CTAs",

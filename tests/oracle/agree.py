@@ -18,8 +18,8 @@ from tests.oracle.strategies import random_schedule
 
 MAX_EXPLORED = 8_000
 MAX_SEARCHED = 100_000
-LINTS = frozenset({Rule.UNCONSUMED_PHASE})
-"""Warnings about style, which no interleaving shows."""
+LINTS = frozenset({Rule.UNCONSUMED_PHASE, Rule.NAMED_BARRIER_COUNT})
+"""Rules whose warnings are about style: no interleaving shows them."""
 
 
 class Level(IntEnum):
@@ -65,7 +65,8 @@ def compare(schedule: Schedule) -> tuple[str, str]:
 
 def level_of(result: CheckResult) -> Level:
     """What check says, without lints."""
-    severities = {f.severity for f in result.findings if f.rule not in LINTS}
+    errors = {f.severity for f in result.findings} & {Severity.ERROR}
+    severities = errors | {f.severity for f in result.findings if f.rule not in LINTS}
     if Severity.ERROR in severities:
         return Level.ERROR
     return Level.WARNING if severities else Level.CLEAN
