@@ -20,15 +20,21 @@ from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import GlobalBox
 from asyncsim.stream.dyn import Tag
 
+_HELD = (
+    *(ops.MbarrierInit, ops.MbarrierInval, ops.MbarrierArrive, ops.MbarrierArriveExpectTx),
+    *(ops.MbarrierExpectTx, ops.MbarrierCompleteTx, ops.MbarrierWait),
+    *(ops.CpAsync, ops.TmaLoad, ops.TmaStore, ops.BulkLoad, ops.BulkStore),
+    *(ops.CommitGroup, ops.WaitGroup, ops.FenceMbarrierInit, ops.FenceProxyAsync),
+    *(ops.BarSync, ops.BarArrive, ops.BarWarpSync, ops.SetMaxNReg),
+    *(ops.WgmmaFence, ops.WgmmaMmaAsync),
+    *(ops.LdGlobal, ops.StGlobal, ops.LdShared, ops.StShared, ops.Compute),
+)
+"""The ops of which a snapshot holds all that they change, in one CTA."""
+
 
 def can_jump(schedule: Schedule) -> bool:
     """Whether a snapshot holds all the state that the schedule's ops have."""
-    waits = ops.MbarrierWaitState | ops.MbarrierTestWait
-    peers = (
-        ops.ClusterOp | ops.BulkSend | ops.RedAsync | ops.OrderOp | ops.GridDependencyOp | ops.ClcOp
-    )
-    unknown = ops.Tcgen05Op | ops.CpAsyncMbarrierArrive | waits | peers
-    return schedule.cluster_ctas == 1 and not any(isinstance(o, unknown) for o in schedule.ops())
+    return schedule.cluster_ctas == 1 and all(isinstance(o, _HELD) for o in schedule.ops())
 
 
 class Snapshot:

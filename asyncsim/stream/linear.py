@@ -154,8 +154,8 @@ class Linear:
         ahead = self.value - v
         if step and not ahead:
             self.windows.at_most(0)
-        elif step and ahead % step == 0 and (ahead < 0) != (step < 0):
-            self.windows.at_most(abs(ahead) // abs(step) - 1)
+        elif step and (ahead < 0) != (step < 0):  # not even past it without meeting it
+            self.windows.at_most((abs(ahead) - 1) // abs(step))
         return int(not ahead)
 
     def __ne__(self, other: object) -> Number:  # type: ignore[override]

@@ -70,7 +70,7 @@ def test_a_number_that_is_not_known_moves_alike(
 
 @pytest.mark.parametrize(
     ("text", "limit"),
-    [("i < 20", 2), ("i <= 20", 3), ("i == 16", 1), ("i == 17", FOR_EVER), ("i != 8", 0),
+    [("i < 20", 2), ("i <= 20", 3), ("i == 16", 1), ("i == 17", 2), ("i != 8", 0),
      ("i >= 8", FOR_EVER), ("i - 4 > 30", 6), ("i % 4 == 0", FOR_EVER)],
 )  # fmt: skip
 def test_a_comparison_bounds_the_windows(text: str, limit: int) -> None:
