@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from asyncsim.check import check
 from asyncsim.cli.findings_text import findings_text, verdict_line
+from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Rule
@@ -25,7 +26,7 @@ class ScheduleAssertion(AssertionError):
         self.result = result
 
 
-def assert_clean(schedule: Schedule, *, strict: bool = False) -> CheckResult:
+def assert_clean(schedule: Schedule | Program, *, strict: bool = False) -> CheckResult:
     """Prove the schedule; return the result, with any warnings.
 
     Raises ScheduleAssertion with all findings in its text, for an undecided schedule too; under
@@ -39,7 +40,7 @@ def assert_clean(schedule: Schedule, *, strict: bool = False) -> CheckResult:
     return result
 
 
-def assert_finds(schedule: Schedule, rule: Rule) -> CheckResult:
+def assert_finds(schedule: Schedule | Program, rule: Rule) -> CheckResult:
     """The schedule breaks ``rule``, as an error or a warning. Raises ScheduleAssertion if not."""
     __tracebackhide__ = True
     result = check(schedule)
@@ -49,7 +50,7 @@ def assert_finds(schedule: Schedule, rule: Rule) -> CheckResult:
     return result
 
 
-def _report(schedule: Schedule, result: CheckResult, *, strict: bool) -> str:
+def _report(schedule: Schedule | Program, result: CheckResult, *, strict: bool) -> str:
     head = f"{schedule.name}: {verdict_line(result, strict=strict)}"
     findings = findings_text(result)
     return f"{head}\n\n{findings}" if findings else head

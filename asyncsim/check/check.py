@@ -45,7 +45,7 @@ def check(
     """
     try:
         if isinstance(schedule, Dependence):
-            return _check_both(schedule, max_states, jump)
+            return _check_both(schedule, max_states, jump, witnesses)
         refuse_unfinished("check", schedule)
         return _check(schedule, max_states, jump, trips, witnesses)
     except StreamLimit as limit:
@@ -102,9 +102,12 @@ def _check(
     )
 
 
-def _check_both(program: Dependence, max_states: int, jump: bool) -> CheckResult:
+def _check_both(program: Dependence, max_states: int, jump: bool, witnesses: bool) -> CheckResult:
     """What the dependent kernel touches early follows from its graph, if the certificate holds."""
-    results = [_check(s, max_states, jump) for s in (program.primary, program.dependent)]
+    results = [
+        _check(s, max_states, jump, witnesses=witnesses)
+        for s in (program.primary, program.dependent)
+    ]
     found = [f for result in results for f in result.findings]
     notes = [result.note for result in results if result.note]
     second = program.dependent

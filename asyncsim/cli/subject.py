@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from asyncsim.cli.guard import stranger
 from asyncsim.cli.options import parse_parameters
 from asyncsim.errors import ScheduleError, UsageError
+from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding, Place, Severity
 from asyncsim.scenario import Scenario
@@ -70,6 +71,11 @@ def build_subject(scenario: Scenario, spec: str, given: dict[str, int], twin: st
         if error.rule is None:
             raise
         finding = as_finding(error)
+    if isinstance(schedule, Program):
+        raise UsageError(
+            f"{spec} returned a Program; commands take one Schedule, and `asyncsim.check` in "
+            "Python takes both"
+        )
     if finding is None and not isinstance(schedule, Schedule):
         raise UsageError(
             f"{spec} returned {type(schedule).__name__}, not a Schedule; end it with "

@@ -32,6 +32,11 @@ class Program:
                 )
 
     @property
+    def name(self) -> str:
+        """Both names."""
+        return f"{self.primary.name} and {self.dependent.name}"
+
+    @property
     def shared(self) -> dict[str, GlobalTensor]:
         """The tensors of both kernels, by name."""
         mine = {t.name: t for t in self.primary.of_kind(GlobalTensor)}

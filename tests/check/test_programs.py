@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 
 import pytest
 
 from asyncsim import Program, Rule, ScheduleBuilder, ScheduleError, check
+from asyncsim.cli.main import main
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
+from asyncsim.testing import ScheduleAssertion, assert_clean, assert_finds
 
 CTAS = 3
 
@@ -202,3 +205,25 @@ def test_a_dependent_kernel_without_a_certificate_is_left_open() -> None:
     result = check(Program(primary(), second))
     assert result.verdict is Verdict.INCOMPLETE
     assert result.note == "what searched does before griddepcontrol.wait was not decided"
+
+
+def test_a_program_in_a_test_and_on_the_command_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = Program(primary(), dependent(Second(wait="")))
+    with pytest.raises(ScheduleAssertion) as failed:
+        assert_clean(broken)
+    assert str(failed.value).startswith("first and second: ") and "PDL_ORDER" in str(failed.value)
+    assert_finds(broken, Rule.PDL_ORDER)
+    file = tmp_path / "two.py"
+    file.write_text(
+        "from asyncsim.scenario import scenario\n"
+        "from tests.check.test_programs import Program, Second, dependent, primary\n"
+        "@scenario(summary='two kernels', archs=('sm_90a',))\n"
+        "def two():\n    return Program(primary(), dependent(Second()))\n"
+    )
+    assert main(["check", str(file)]) == 2
+    assert capsys.readouterr().err == (
+        f"asyncsim: {file} returned a Program; commands take one Schedule, and `asyncsim.check` in "
+        "Python takes both\n"
+    )
