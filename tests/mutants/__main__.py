@@ -11,8 +11,10 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
+from itertools import islice
 
 from asyncsim.catalog import builtin_scenarios, find_scenario
+from tests.mutants import record
 from tests.mutants.instances import instances
 from tests.mutants.score import RIGHT, Outcome, Result, score
 
@@ -36,25 +38,31 @@ def main() -> int:
         "--accused", action="store_true", help="let the explorer judge the errors as well"
     )
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--first", type=int, help="no more than so many instances of a scenario")
+    parser.add_argument("--record", action="store_true", help="keep the score of each scenario")
     args = parser.parse_args()
     names = args.scenario or [s.name for s in builtin_scenarios()]
     jobs = [
         (name, i, args.accused)
         for name in names
-        for i in range(len(list(instances(find_scenario(name)))))
+        for i in range(len(list(islice(instances(find_scenario(name)), args.first))))
     ]
     by_op: dict[str, Counter[tuple[str, Outcome]]] = {name: Counter() for name in names}
     rules: Counter[tuple[str, str, str]] = Counter()
     open_: Counter[str] = Counter()
+    scores = {name: Counter({"instances": 0}) for name in names}
     with ProcessPoolExecutor(args.jobs) as pool:
         for (name, _, _), params, found, seconds in pool.map(run, jobs):
             counts = Counter(r.outcome for r in found)
             print(f"{name} {params}: {_counts(counts)} ({seconds:.0f} s of CPU)", flush=True)
+            scores[name].update({"instances": 1, **{o.value: n for o, n in counts.items()}})
             for r in found:
                 by_op[name][r.op, r.outcome] += 1
                 rules[r.op, r.change, _rule(r)] += 1
                 if r.outcome not in RIGHT:
                     open_[f"{name}: {r}"] += 1
+    if args.record:
+        record.store(scores)
     _print_scores(by_op)
     print("\nmutation -> what says so")
     for (op, change, rule), n in sorted(rules.items()):
