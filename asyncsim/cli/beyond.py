@@ -71,18 +71,18 @@ def _speaks(name: str, value: int, step: int, family: Schedule, look: Look) -> b
     if schedule is None or result is None or not _is_clean(result) or result.trips is None:
         return False
     claim = result.trips
-    return (claim.arg, claim.value, claim.step) == (name, value, step) and _core(schedule) == _core(
-        family
-    )
+    speaks = (claim.arg, claim.value, claim.step) == (name, value, step)
+    return speaks and _core(schedule, name) == _core(family, name)
 
 
-def _core(schedule: Schedule) -> Schedule:
-    """The schedule without its arguments' values and its tensors' extents."""
+def _core(schedule: Schedule, name: str) -> Schedule:
+    """The schedule without the argument's value and its tensors' extents."""
     decls = tuple(
         replace(d, shape=(1,) * len(d.shape)) if isinstance(d, GlobalTensor) else d
         for d in schedule.decls
     )
-    return replace(schedule, args=tuple((n, 0) for n, _ in schedule.args), decls=decls, _by_name={})
+    args = tuple((n, 0 if n == name else v) for n, v in schedule.args)
+    return replace(schedule, args=args, decls=decls, _by_name={})
 
 
 def _is_clean(result: CheckResult | None) -> bool:

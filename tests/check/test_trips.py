@@ -82,6 +82,7 @@ CONDITIONS = {
     "the count itself": lambda i, n: n > 70,
     "a count of another kind": lambda i, n: (n % 3 == 1) & (i == 2),
     "the end, from a constant": lambda i, n: i + 1 + (n > 80) > n,
+    "one round of one count": lambda i, n: i + 7174 == 100 * n,  # 26 of 72
 }
 
 

@@ -79,11 +79,12 @@ def test_rows_that_hold_are_in_the_report(cli: Any) -> None:
 
 
 def test_a_row_that_breaks_late_holds_for_nothing(cli: Any, tmp_path: Path) -> None:
-    """Clean up to 30 tiles; and a loop whose stages depend on the count in the builder."""
+    """Clean up to 30 tiles; a loop whose stages depend on the count in the builder; an argument
+    that changes with it."""
     file = tmp_path / "late.py"
     file.write_text(LATE, encoding="utf-8")
     swept = ("--over", "n=20:30")
-    for twin in ("breaks", "another"):
+    for twin in ("breaks", "another", "argument"):
         done = cli("check", f"{file}:late", "--twin", twin, *swept)
         assert done.code == 0 and "for all larger values" not in done.out, twin
     assert "n >= 20: from 20 on" in cli("check", f"{file}:late", *swept).out
@@ -94,13 +95,14 @@ from asyncsim import ScheduleBuilder
 from asyncsim.rules import Rule
 from asyncsim.scenario import Twin, scenario
 
-TWINS = tuple(Twin(name=n, rule=Rule.DEADLOCK, summary="late") for n in ("breaks", "another"))
+NAMES = ("breaks", "another", "argument")
+TWINS = tuple(Twin(name=n, rule=Rule.DEADLOCK, summary="late") for n in NAMES)
 
 
 @scenario(summary="a turn of two warps", archs=("sm_90a",), twins=TWINS)
 def late(*, n: int = 8, twin: str = ""):
     k = ScheduleBuilder("late", archs=("sm_90a",))
-    count = k.arg("n", n)
+    count, left = k.arg("n", n), k.arg("left", 35 - n if twin == "argument" else 1)
     stages = 1 + (n % 2) if twin == "another" else 1
     go, back = k.mbarriers("go", count=1, stages=stages), k.mbarriers("back", count=1)
     with k.elect_thread():
@@ -110,7 +112,7 @@ def late(*, n: int = 8, twin: str = ""):
         with k.role("a", warps=1), k.elect():
             phase = k.var("phase", 0)
             with k.loop(count) as i:
-                with k.when(i < 35 if twin == "breaks" else 1):
+                with k.when(i < 35 if twin == "breaks" else left > 0):
                     k.mbarrier.arrive(go[0])
                 k.mbarrier.wait(back[0], phase)
                 phase.set(phase ^ 1)
