@@ -25,6 +25,7 @@ from asyncsim.ir.decl import (
     Fragment,
     FragmentLayout,
     GlobalTensor,
+    Interleave,
     Mbarrier,
     NamedBarrier,
     OobFill,
@@ -99,10 +100,12 @@ class Declarations:
         swizzle: int = 0,
         oob_fill: OobFill = OobFill.ZERO,
         l2_promotion_bytes: int = 128,
+        interleave: int = 0,
         in_global: bool = False,
     ) -> TensorMapHandle:
         """A TMA descriptor of ``tensor``; ``box`` is row-major, ``swizzle`` 0, 32, 64 or 128.
 
+        ``interleave``: slices of 16 or 32 bytes of channels; the last dimension counts them all.
         ``in_global``: not a kernel parameter; each CTA has a copy in global memory to change.
         """
         self._new_name(name)
@@ -114,6 +117,7 @@ class Declarations:
             oob_fill=oob_fill,
             element_strides=(1,) * len(box),
             l2_promotion_bytes=l2_promotion_bytes,
+            interleave=_interleave(interleave),
             in_global=in_global,
             loc=caller(),
         )
@@ -294,6 +298,15 @@ def _swizzle(span: int) -> Swizzle:
     except ValueError:
         raise ScheduleError(
             f"swizzle {span!r}", fix="use 0, 32, 64 or 128 (bytes)", loc=caller()
+        ) from None
+
+
+def _interleave(slice_bytes: int) -> Interleave:
+    try:
+        return Interleave(slice_bytes)
+    except ValueError:
+        raise ScheduleError(
+            f"interleave {slice_bytes!r}", fix="use 0, 16 or 32 (bytes)", loc=caller()
         ) from None
 
 

@@ -20,6 +20,14 @@ class Swizzle(Enum):
     B128 = 128
 
 
+class Interleave(Enum):
+    """Channels in slices (NC/8HWC8, NC/16HWC16); the value is a slice's bytes (PTX ISA 5.5.6)."""
+
+    NONE = 0
+    B16 = 16
+    B32 = 32
+
+
 class OobFill(Enum):
     """What a TMA load writes for elements outside the tensor (cuTensorMapEncodeTiled, oobFill).
 
@@ -67,6 +75,7 @@ class TensorMap:
     oob_fill: OobFill = OobFill.ZERO
     element_strides: tuple[int, ...] = ()
     l2_promotion_bytes: int = 128
+    interleave: Interleave = Interleave.NONE
     in_global: bool = False  # a copy for each CTA, which the kernel may change; else a parameter
     loc: SourceLoc | None = None
 

@@ -9,13 +9,21 @@ from typing import NoReturn
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
+from asyncsim.ir.decl import Interleave, TensorMap
 from asyncsim.ir.schedule import Schedule
 
 PendingOp = ops.CheckedOp | ops.Tcgen05Op
 
 
 def refuse_pending(schedule: Schedule, reader: str) -> None:
-    """Raise ScheduleError if ``reader`` ("simulate", "evaluate", "render") lacks an op."""
+    """Raise ScheduleError if ``reader`` ("simulate", "evaluate", "render") lacks something."""
+    for m in schedule.of_kind(TensorMap):
+        if m.interleave is not Interleave.NONE:
+            raise ScheduleError(
+                f"{reader} does not know interleaved tensor maps ({m.name!r}) yet",
+                fix="`asyncsim check` does",
+                loc=m.loc,
+            )
     for op in schedule.ops():
         if isinstance(op, PendingOp):
             raise ScheduleError(

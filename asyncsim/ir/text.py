@@ -14,6 +14,7 @@ from asyncsim.ir.decl import (
     Fragment,
     FragmentLayout,
     GlobalTensor,
+    Interleave,
     Mbarrier,
     NamedBarrier,
     SmemTile,
@@ -60,7 +61,7 @@ def _memory(s: Schedule) -> Iterator[str]:
     for m in s.of_kind(TensorMap):
         yield _placed(
             f"  {m.name}: tensor map of {m.tensor}, box {_sizes(m.box)}, "
-            f"{_swizzle(m.swizzle.value)}, outside {m.oob_fill.value}"
+            f"{_interleave(m.interleave)}{_swizzle(m.swizzle.value)}, outside {m.oob_fill.value}"
             f"{', one for each CTA in global memory' if m.in_global else ''}",
             m.loc,
         )
@@ -177,6 +178,10 @@ def _sizes(extents: tuple[int, ...]) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _interleave(mode: Interleave) -> str:
+    return "" if mode is Interleave.NONE else f"slices of {mode.value} bytes, "
 
 
 def _swizzle(span: int) -> str:

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import prod
-from typing import TypeVar
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Fragment, GlobalTensor, SmemTile, Swizzle
 from asyncsim.ir.expr import Const
-from asyncsim.ir.op import FragmentRef, GlobalView, OpBase, SmemView
+from asyncsim.ir.op import FragmentRef, GlobalView, SmemView
 from asyncsim.ir.schedule import Schedule
-from asyncsim.ir.validate.views import leaves
+from asyncsim.ir.validate.views import leaves, parts_of
 from asyncsim.memory.swizzle import REPEAT_BYTES
 from asyncsim.rules import Rule
 
 MAX_REGISTERS = 255
-
-T = TypeVar("T")
 
 
 def _tile_alignment(s: Schedule) -> Iterator[ScheduleError]:
@@ -52,7 +49,7 @@ def _fragments(s: Schedule) -> Iterator[ScheduleError]:
                 loc=f.loc,
             )
     for op in s.ops():
-        for ref in _parts(op, FragmentRef):
+        for ref in parts_of(op, FragmentRef):
             have = s.fragment(ref.name).registers
             if ref.count < 1 or ref.first < 0 or ref.first + ref.count > have:
                 yield ScheduleError(
@@ -67,7 +64,7 @@ def _fragments(s: Schedule) -> Iterator[ScheduleError]:
 def _views(s: Schedule) -> Iterator[ScheduleError]:
     """Views that leave their tile whatever the variables are; boxes of plain accesses too."""
     for op in s.ops():
-        for view in _parts(op, SmemView):
+        for view in parts_of(op, SmemView):
             tile = s.tile(view.tile)
             outside = leaves(view.start, view.shape, tile.shape)
             bad_stage = isinstance(view.stage, Const) and not 0 <= view.stage.value < tile.stages
@@ -85,7 +82,7 @@ def _views(s: Schedule) -> Iterator[ScheduleError]:
             continue
         if isinstance(op, ops.CpAsync) and op.src_bytes is not None:
             continue  # what src_bytes leaves out may lie outside
-        for box in _parts(op, GlobalView):
+        for box in parts_of(op, GlobalView):
             shape = s.tensor(box.tensor).shape
             if (d := leaves(box.start, box.shape, shape)) is not None:
                 yield ScheduleError(
@@ -124,15 +121,6 @@ def _moves(s: Schedule) -> Iterator[ScheduleError]:
                 fix="ld and st move bits: convert in a compute, or give both the same type",
                 loc=op.loc,
             )
-
-
-def _parts(op: OpBase, kind: type[T]) -> Iterator[T]:
-    """The operands of one kind; what a view expects to find is no access."""
-    for name in type(op).__dataclass_fields__:
-        value = getattr(op, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, kind):
-                yield item
 
 
 def _outputs_are_injective(s: Schedule) -> Iterator[ScheduleError]:

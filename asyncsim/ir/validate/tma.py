@@ -6,14 +6,15 @@ from collections.abc import Iterator
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import GlobalTensor, OobFill, Swizzle, TensorMap
+from asyncsim.ir.decl import GlobalTensor, Interleave, OobFill, Swizzle, TensorMap
 from asyncsim.ir.dtype import DType
-from asyncsim.ir.op import ReduceOp, Scope, SmemView
+from asyncsim.ir.op import GlobalView, ReduceOp, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
-from asyncsim.ir.validate.views import is_contiguous
+from asyncsim.ir.validate.views import is_contiguous, parts_of
 from asyncsim.rules import Rule
 
 MAX_RANK = 5
+MIN_RANK_OF_SLICES = 3
 MAX_BOX = 256
 MAX_EXTENT = 1 << 32
 MAX_STRIDE_BYTES = 1 << 40
@@ -38,10 +39,11 @@ def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
         yield f"rank {len(m.box)}", f"a map has 1 to {MAX_RANK} dimensions"
     if t.strides[-1] != 1:
         yield f"inner stride {t.strides[-1]}", "the innermost dimension must be contiguous"
+    unit = m.interleave.value or 16
     for stride in t.strides[:-1]:
         size = stride * t.dtype.bytes
-        if size % 16:
-            yield f"stride of {size} bytes", "strides are multiples of 16 bytes"
+        if size % unit:
+            yield f"stride of {size} bytes", f"strides are multiples of {unit} bytes"
         if not 0 < size < MAX_STRIDE_BYTES:
             yield f"stride of {size} bytes", "strides are positive and below 2^40 bytes"
     if max(t.shape) > MAX_EXTENT:
@@ -49,9 +51,11 @@ def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
     if max(m.box) > MAX_BOX:
         yield f"box {m.box}", f"each extent is at most {MAX_BOX}"
     inner = m.box[-1] * t.dtype.bytes
-    if inner % 16:
-        yield f"inner extent of {inner} bytes", "it must be a multiple of 16 bytes"
-    if m.swizzle is not Swizzle.NONE and inner > m.swizzle.value:
+    if inner % unit:
+        yield f"inner extent of {inner} bytes", f"it must be a multiple of {unit} bytes"
+    if m.interleave is not Interleave.NONE:
+        yield from _interleave_faults(m, inner)
+    elif m.swizzle is not Swizzle.NONE and inner > m.swizzle.value:
         yield (
             f"inner extent of {inner} bytes over the {m.swizzle.value}-byte swizzle",
             "split the box or widen the swizzle",
@@ -62,6 +66,44 @@ def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
         yield f"NaN fill for {t.dtype.value}", "integers can be filled with zero only"
     if m.l2_promotion_bytes not in (0, 64, 128, 256):
         yield f"L2 promotion of {m.l2_promotion_bytes} bytes", "use 0, 64, 128 or 256"
+
+
+def _interleave_faults(m: TensorMap, inner: int) -> Iterator[tuple[str, str]]:
+    if len(m.box) < MIN_RANK_OF_SLICES:
+        yield f"interleave and rank {len(m.box)}", "interleaved maps have 3 to 5 dimensions"
+    if m.interleave is Interleave.B32 and m.swizzle is not Swizzle.B32:
+        yield (
+            f"slices of 32 bytes with swizzle {m.swizzle.value}",
+            "they need the 32-byte swizzle",
+        )
+    if inner > m.interleave.value:  # how several lie in shared memory is not documented
+        yield f"{inner} bytes of channels in slices of {m.interleave.value}", "load slice by slice"
+
+
+def _layouts(s: Schedule) -> Iterator[ScheduleError]:
+    """Coordinates of interleaved maps are those of no other access: they name other bytes."""
+    sliced = {m.tensor: m for m in s.of_kind(TensorMap) if m.interleave is not Interleave.NONE}
+    for m in s.of_kind(TensorMap):
+        first = sliced.get(m.tensor, m)
+        if m.interleave is not first.interleave:
+            yield ScheduleError(
+                f"tensor maps {first.name!r} and {m.name!r} of {m.tensor!r} interleave differently",
+                fix="a tensor lies in one layout: give all its maps the same interleave",
+                loc=m.loc,
+                rule=Rule.TENSOR_MAP,
+            )
+    for op in s.ops():
+        if isinstance(op, ops.TmaLoad | ops.TmaStore | ops.TmaPrefetch):
+            continue
+        for box in parts_of(op, GlobalView):
+            if box.tensor in sliced:
+                yield ScheduleError(
+                    f"{type(op).__name__} of {box.tensor!r}, which map "
+                    f"{sliced[box.tensor].name!r} interleaves",
+                    fix="access an interleaved tensor by its tensor maps only",
+                    loc=op.loc,
+                    rule=Rule.TENSOR_MAP,
+                )
 
 
 def _operands(s: Schedule) -> Iterator[ScheduleError]:
@@ -176,4 +218,4 @@ def _reductions(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
-CHECKS = (_tensor_maps, _operands, _shared_boxes, _reductions, _changes)
+CHECKS = (_tensor_maps, _layouts, _operands, _shared_boxes, _reductions, _changes)

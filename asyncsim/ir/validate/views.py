@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TypeVar
+
 from asyncsim.ir.expr import Const, Expr
+from asyncsim.ir.operand import OpBase
+
+T = TypeVar("T")
 
 
 def leaves(start: tuple[Expr, ...], shape: tuple[int, ...], extent: tuple[int, ...]) -> int | None:
@@ -22,3 +28,12 @@ def is_contiguous(shape: tuple[int, ...], extent: tuple[int, ...]) -> bool:
             return False
         partial = partial or n != have
     return True
+
+
+def parts_of(op: OpBase, kind: type[T]) -> Iterator[T]:
+    """The operands of one kind; what a view expects to find is no access."""
+    for name in type(op).__dataclass_fields__:
+        value = getattr(op, name)
+        for item in value if isinstance(value, tuple) else (value,):
+            if isinstance(item, kind):
+                yield item
