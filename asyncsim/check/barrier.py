@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from asyncsim.check.balance import Counted
 from asyncsim.check.clock import FIELD_BITS
-from asyncsim.check.model import Agent, Breach, Chain, Condition, Step
+from asyncsim.check.model import Agent, Chain, Step
+from asyncsim.check.report import Breach, Condition
 from asyncsim.ir.op import MbarrierArrive
 from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync import MbarrierState

@@ -8,9 +8,11 @@ from dataclasses import replace
 
 from asyncsim.check.balance import Counted, Kind, premature
 from asyncsim.check.barrier import Barrier, LastArrival
-from asyncsim.check.clock import FIELD_MASK, ClockLayout, Section
+from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.counting import Arrival, Counting, Wait
-from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, PhaseWait, Step
+from asyncsim.check.model import Agent, Chain, PhaseWait, Step
+from asyncsim.check.phases import PhaseClocks, waited
+from asyncsim.check.report import Breach, Condition, Fault
 from asyncsim.check.scopes import acquired, peek_of, released
 from asyncsim.ir.op import MbarrierArrive
 from asyncsim.rules import Rule
@@ -40,12 +42,12 @@ class Barriers:
         self._counting, self._everything = counting, everything
         self._layout, self._breach, self._fault, self._wake = layout, breach, fault, wake
         self._chain_phases = chain_phases
+        self.phases = PhaseClocks(layout)
         self._control = layout.guards[Section.CONTROL]
         self._visible = self._control | layout.guards[Section.MEMORY]
         self._control_mask = layout.carried
         self.proves = not chain_phases  # the reference speaks for all executions
         self.by_key: dict[BarrierKey, Barrier] = {}
-        self.inferred = 0  # plus edges
 
     def init(self, b: Barrier, count: int, step: Step, chains: tuple[Chain, ...]) -> None:
         ended = b.state.generation
@@ -59,7 +61,7 @@ class Barriers:
         b.init = step
         for chain in chains:
             chain.now(step.pos)
-            chain.clock = self._layout.join(chain.clock, self._known(b, 1))
+            chain.clock = self._layout.join(chain.clock, self.phases.known(b, 1))
             chain.initialised[b.comp] = b.base + 1
 
     def inval(self, b: Barrier, step: Step, chains: tuple[Chain, ...]) -> None:
@@ -81,20 +83,20 @@ class Barriers:
 
         Waits on earlier phases are, by condition C; a landing of the open phase nobody can know.
         """
-        clock = self._infer(b, chain.now(step.pos), b.state.generation + 1)
+        clock = self.phases.infer(b, chain.now(step.pos), b.state.generation + 1)
         landings = [last[0] + 2 for last in (b.last_landing, b.last_tracked) if last]
         other = b.waits[-1][1] if b.waits else b.counted[-1].step if b.counted else None
         for waiter_chain, wait in b.waits:
-            if not self._waited(clock, waiter_chain, wait):
+            if not waited(clock, waiter_chain, wait):
                 other = wait
         if b.waiters and (event := b.waiters[0].current) is not None:
             blocked = b.waiters[0]
             other = Step(blocked.warp, blocked.who, blocked.pos, event)
         ordered = (
             not b.waiters
-            and self.level(b, clock) > b.state.generation
-            and self.level(b, clock, Section.MEMORY) >= max(landings, default=0)
-            and all(self._waited(clock, chain, wait) for chain, wait in b.waits)
+            and self.phases.level(b, clock) > b.state.generation
+            and self.phases.level(b, clock, Section.MEMORY) >= max(landings, default=0)
+            and all(waited(clock, chain, wait) for chain, wait in b.waits)
             and self._layout.covers(clock, b.counted_epochs, self._control)
             and self._layout.covers(clock, b.idle_epochs, self._control)
         )
@@ -149,20 +151,16 @@ class Barriers:
             return
         self._announce(b, step, tx)
         b.uncounted_expects = True
-        epoch = (step.pos + 1) << chain.shift_control
-        counted = Counted(Kind.EXPECT, clock, epoch, tx, step)
-        self._count(b, counted, clock & self._control_mask, epoch)
+        self._count_relaxed(b, Kind.EXPECT, chain, step, clock, tx)
 
     def complete(self, b: Barrier, chain: Chain, step: Step, tx: int) -> None:
         """complete_tx by each lane: relaxed, it orders phases and no data."""
         self._in_phase(b, chain, step, arrival=False)
         clock = chain.publish(step.pos)
-        epoch = (step.pos + 1) << chain.shift_control
         for _ in range(chain.lanes if tx else 0):
             b.landed += tx
             b.landings += 1
-            counted = Counted(Kind.LANDING, clock, epoch, tx, step)
-            self._count(b, counted, clock & self._control_mask, epoch)
+            self._count_relaxed(b, Kind.LANDING, chain, step, clock, tx)
         if b.state.complete_tx(tx * chain.lanes):
             self._completed(b, step)
 
@@ -175,8 +173,7 @@ class Barriers:
         b.landings += 1
         generation = b.state.generation
         b.last_landing = generation, step
-        control = clock & self._control_mask
-        self._count(b, Counted(Kind.LANDING, clock, 0, tx, step), control, 0)
+        self._count(b, Counted(Kind.LANDING, clock, 0, tx, step), clock & self._control_mask, 0)
         if b.state.complete_tx(tx):
             self._completed(b, step)
         return (b.base + generation + 2) << self._layout.shift(Section.MEMORY, b.comp)
@@ -187,9 +184,7 @@ class Barriers:
         clock = chain.publish(step.pos)
         b.state.add_pending(chain.lanes)
         b.uncounted_expects = True
-        epoch = (step.pos + 1) << chain.shift_control
-        counted = Counted(Kind.RAISE, clock, epoch, 0, step)
-        self._count(b, counted, clock & self._control_mask, epoch)
+        self._count_relaxed(b, Kind.RAISE, chain, step, clock, 0)
 
     def signal(
         self,
@@ -213,7 +208,7 @@ class Barriers:
     def _signal(self, b: Barrier, counted: Counted, released: int, count: int) -> None:
         need, step = b.state.generation + 1, counted.step
         if b.state.initialised:
-            self._require(b, self._infer(b, counted.clock, need), need, step, Condition.A)
+            self._require(b, self.phases.infer(b, counted.clock, need), need, step, Condition.A)
         b.last_arrivals[step.warp.index] = LastArrival(b.state.generation, step, count)
         if not counted.epoch:
             b.landings += 1
@@ -237,7 +232,7 @@ class Barriers:
         counted = self._counted(b)
         for chain in chains:
             clock = chain.now(step.pos)
-            level = self.level(b, clock)
+            level = self.phases.level(b, clock)
             waits = chain.phase_waits.get(b.key)
             if waits is None:
                 waits = chain.phase_waits[b.key] = deque(maxlen=16)
@@ -246,9 +241,11 @@ class Barriers:
                 continue
             peek = peek_of(chain, step)
             if peek is not None:  # the wait begins there: it may have passed
-                level = self.level(b, peek.clock)
+                level = self.phases.level(b, peek.clock)
             if level <= observed or level == 0:
-                start = self._infer(b, peek.clock if peek is not None else clock, observed + 1)
+                start = self.phases.infer(
+                    b, peek.clock if peek is not None else clock, observed + 1
+                )
                 self._require(b, start, max(1, observed + 1), step, Condition.D)
                 clock = self._layout.join(clock, start)
             if observed >= 0:
@@ -260,7 +257,9 @@ class Barriers:
 
     def certain(self, b: Barrier, chain: Chain, step: Step) -> bool:
         """Whether a peek that passes does so in every execution."""
-        return b.state.initialised and self.level(b, chain.now(step.pos)) > b.state.generation
+        return (
+            b.state.initialised and self.phases.level(b, chain.now(step.pos)) > b.state.generation
+        )
 
     def knows_init(self, b: Barrier, clock: int, step: Step) -> None:
         """Condition F for an op that will count later (the issue of a copy)."""
@@ -272,7 +271,7 @@ class Barriers:
         """Condition B and E on the last phase, which never completed."""
         if not b.state.initialised or b.state.pending or not b.counted:
             return None
-        if b.state.tx < 0 or premature(b.counted, self._covers_control):
+        if b.state.tx < 0 or premature(b.counted, self.phases.covers):
             step = b.counted[-1].step
             return b.breach(Condition.B, b.state.generation, step, None)
         return None
@@ -298,25 +297,15 @@ class Barriers:
         for chain in chains:
             start = chain.now(step.pos)
             self._require(b, start, 1, step, Condition.F)
-            known = self.level(b, start)
+            known = self.phases.level(b, start)
             wait = Wait(chain, step, start, observed, known)
             waits.append(wait)
             learned = self._counting.learned(self._layout, b.key, wait, self._everything)
             if observed >= 0:
-                learned = self._layout.join(learned, self._known(b, observed + 2))
+                learned = self._layout.join(learned, self.phases.known(b, observed + 2))
                 chain.clock = self._layout.join(start, learned)
 
     # -- phases --------------------------------------------------------------------------------
-
-    def level(self, b: Barrier, clock: int, section: Section = Section.CONTROL) -> int:
-        """What a clock knows of this life: 0, or 1 for its init plus the completed phases."""
-        at = b.at + self._layout.width * section if section else b.at
-        return max(0, ((clock >> at) & FIELD_MASK) - b.base)
-
-    def _known(self, b: Barrier, value: int) -> int:
-        """The clock that says: ``value`` of this life is known (control and memory)."""
-        field = (b.base + value) << b.at
-        return field | (field << self._layout.width)
 
     def _announce(self, b: Barrier, step: Step, tx: int) -> None:
         b.expected += tx
@@ -331,54 +320,38 @@ class Barriers:
         b.gather = self._layout.join(b.gather, clock)
         b.counted_epochs = self._layout.join(b.counted_epochs, epoch)
 
+    def _count_relaxed(
+        self, b: Barrier, kind: Kind, chain: Chain, step: Step, clock: int, tx: int
+    ) -> None:
+        """Of an op that orders phases and no data."""
+        epoch = (step.pos + 1) << chain.shift_control
+        self._count(b, Counted(kind, clock, epoch, tx, step), clock & self._control_mask, epoch)
+
     def _in_phase(self, b: Barrier, chain: Chain, step: Step, *, arrival: bool) -> None:
         """Conditions A and F, and rule 11, for an op that counts in the open phase."""
         if not b.state.initialised:
             return  # the state machine raises
         need = b.state.generation + 1
         clock = chain.now(step.pos)
-        if self.level(b, clock) >= need:
+        if self.phases.level(b, clock) >= need:
             return
         if not arrival and need >= 2:
             other = next((last.step for last in b.last_arrivals.values()), None)
             self._late(b.breach(Condition.E, need - 2, step, other))
-        inferred = self._infer(b, clock, need)
+        inferred = self.phases.infer(b, clock, need)
         self._require(b, inferred, need, step, Condition.A)
-        if self.level(b, inferred) >= need:
+        if self.phases.level(b, inferred) >= need:
             chain.clock = self._layout.join(chain.clock, inferred & self._control_mask)
             if arrival and need >= 2:
                 message = (
                     f"arrives on phase {need - 1} of {b.key} although nobody has observed the "
                     "phase before"
                 )
-                self._fault(
-                    Fault(
-                        rule=Rule.UNCONSUMED_PHASE,
-                        message=message,
-                        step=step,
-                        name=b.key.name,
-                        warning=True,
-                    )
-                )
-
-    def _infer(self, b: Barrier, clock: int, need: int) -> int:
-        """Plus edges: a phase whose counted ops all precede is complete."""
-        value = self.level(b, clock)
-        done = b.state.generation + 1
-        while 1 <= value < need:
-            i = len(b.history) - (done - value)  # history ends with generation done - 2
-            if i < 0 or i >= len(b.history):
-                break
-            epochs, landed = b.history[i]
-            if landed or not self._layout.covers(clock, epochs, self._control):
-                break
-            clock += 1 << b.at
-            self.inferred += 1
-            value += 1
-        return clock
+                rule, name = Rule.UNCONSUMED_PHASE, b.key.name
+                self._fault(Fault(rule=rule, message=message, step=step, name=name, warning=True))
 
     def _require(self, b: Barrier, clock: int, need: int, step: Step, condition: Condition) -> None:
-        known = self.level(b, clock)
+        known = self.phases.level(b, clock)
         if known >= need:
             return
         if known == 0:
@@ -397,11 +370,11 @@ class Barriers:
     def _completed(self, b: Barrier, step: Step) -> None:
         generation = b.state.generation - 1
         self._lapped(b, generation, step)
-        if b.uncounted_expects and premature(b.counted, self._covers_control):
+        if b.uncounted_expects and premature(b.counted, self.phases.covers):
             self._breach(b.breach(Condition.E, generation, step, b.counted[0].step))
         self._left_open(b)
         b.completed_by.append(step)
-        known = self._known(b, generation + 2)
+        known = self.phases.known(b, generation + 2)
         before = b.released if self._chain_phases else 0
         b.released = self._layout.join(self._layout.join(b.gather, known), before)
         b.released_far = self._layout.join(b.far, b.released_far if self._chain_phases else 0)
@@ -416,22 +389,15 @@ class Barriers:
         """Condition C: some wait on the previous phase is not ordered before this completion."""
         known = b.gather & self._control_mask
         for chain, wait in b.waits:
-            if not self._waited(known, chain, wait):
+            if not waited(known, chain, wait):
                 self._breach(b.breach(Condition.C, generation, wait, step))
-
-    def _waited(self, clock: int, chain: Chain, wait: Step) -> bool:
-        """Whether a clock knows the end of a wait."""
-        return (clock >> chain.shift_control) & FIELD_MASK > wait.pos
 
     def _left_open(self, b: Barrier) -> None:
         """Each arrive.noComplete of a phase precedes something else that counts in it."""
         for c in b.counted:
-            op = c.step.dyn.op
+            op, covers = c.step.dyn.op, self.phases.covers
             if not (isinstance(op, MbarrierArrive) and op.no_complete):
                 continue
-            if not any(self._covers_control(d.clock, c.epoch) for d in b.counted if d is not c):
+            if not any(covers(d.clock, c.epoch) for d in b.counted if d is not c):
                 rule, name = Rule.EARLY_COMPLETION, b.key.name
                 self._fault(Fault(rule=rule, message=NO_COMPLETE, step=c.step, name=name))
-
-    def _covers_control(self, clock: int, epoch: int) -> bool:
-        return self._layout.covers(clock, epoch, self._control)

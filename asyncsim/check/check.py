@@ -13,7 +13,7 @@ from asyncsim.check.dependent import check_dependence, overlap
 from asyncsim.check.execution import Execution
 from asyncsim.check.findings import finding_of_fault, merge_findings
 from asyncsim.check.grid import Bounds, overlapping_deltas
-from asyncsim.check.model import Fault
+from asyncsim.check.report import Fault
 from asyncsim.check.trips import all_trips
 from asyncsim.check.width import too_wide
 from asyncsim.ir.program import Program as Dependence

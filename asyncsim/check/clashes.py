@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from asyncsim.check.clock import ClockLayout, Section
-from asyncsim.check.model import Clash, Flight, Reason, Step, Touch, Warp
+from asyncsim.check.model import Flight, Step, Touch, Warp
+from asyncsim.check.report import Clash, Reason
 from asyncsim.ir.op import GroupKind
 from asyncsim.memory.region import SmemRegion
 from asyncsim.stream.dyn import Tag

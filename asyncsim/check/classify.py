@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from asyncsim.check.describe import op_text
-from asyncsim.check.model import Clash, Flight, Reason, Step, Touch
+from asyncsim.check.model import Flight, Step, Touch
+from asyncsim.check.report import Clash, Reason
 from asyncsim.ir.op import GroupKind
 from asyncsim.rules import Rule, Severity
 from asyncsim.stream.dyn import Proxy

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.describe import op_text
-from asyncsim.check.model import Agent, Chain, Fault, Step, StopExecution, Warp
+from asyncsim.check.model import Agent, Chain, Step, Warp
+from asyncsim.check.report import Fault, StopExecution
 from asyncsim.ir.op import BulkSend, ClcTryCancel, LoadOp
 from asyncsim.rules import Rule
 from asyncsim.sync import SyncFault

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from asyncsim.check.describe import op_text
-from asyncsim.check.model import Chain, Fault, Step, Touch
+from asyncsim.check.model import Chain, Step, Touch
+from asyncsim.check.report import Fault
 from asyncsim.ir.op import BulkSend, RedAsync, ReduceOp
 from asyncsim.memory.region import RegisterRegion
 from asyncsim.rules import Rule

@@ -15,18 +15,9 @@ from asyncsim.check.contents import reduction, use_registers
 from asyncsim.check.describe import op_text
 from asyncsim.check.grid import may_lie_outside
 from asyncsim.check.lanes import lanes_collide
-from asyncsim.check.model import (
-    Agent,
-    Chain,
-    Fault,
-    Flight,
-    Step,
-    StopExecution,
-    Touch,
-    Who,
-    chains_of,
-)
+from asyncsim.check.model import Agent, Chain, Flight, Step, Touch, Who, chains_of
 from asyncsim.check.proxies import for_peers
+from asyncsim.check.report import Fault, StopExecution
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, Scope
 from asyncsim.memory.region import GlobalBox, RegisterRegion, SmemRegion
@@ -229,7 +220,7 @@ class Copies:
 
     def published(self, b: Barrier, chain: Chain, step: Step) -> None:
         """The async proxy and other CTAs need the init of a barrier fenced for them."""
-        if not self._x.barriers.level(b, chain.now(step.pos), Section.SHARED_FENCE):
+        if not self._x.barriers.phases.level(b, chain.now(step.pos), Section.SHARED_FENCE):
             self._unfenced_init(b, chain, step)
 
     def land(self, index: int = 0) -> None:

@@ -22,9 +22,10 @@ from asyncsim.check.exits import check_exit
 from asyncsim.check.findings import breach_text, findings_of
 from asyncsim.check.grid import Bounds
 from asyncsim.check.jump import Jumper
-from asyncsim.check.model import Breach, Condition, End, Step, Unproven
+from asyncsim.check.model import Step
 from asyncsim.check.policy import Eager, Policy
 from asyncsim.check.replay import ReplayMismatch, Scripted
+from asyncsim.check.report import Breach, Condition, End, Unproven
 from asyncsim.check.search import Choice, Search, SearchResult
 from asyncsim.check.shortest import Shortening, Tape
 from asyncsim.check.skeleton import build_skeleton, lives_twice, some_leave_early

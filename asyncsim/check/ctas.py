@@ -15,7 +15,8 @@ from itertools import product
 from asyncsim.check.affine import BlockUse, only_reduced
 from asyncsim.check.global_memory import Row, rows
 from asyncsim.check.grid import Bounds, may_lie_outside
-from asyncsim.check.model import Fault, Step, Warp, Who
+from asyncsim.check.model import Step, Warp, Who
+from asyncsim.check.report import Fault
 from asyncsim.check.slices import SliceBinder, telling_slice
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops

@@ -15,8 +15,9 @@ from asyncsim.check.describe import op_text
 from asyncsim.check.execution import Execution
 from asyncsim.check.findings import finding_of_fault
 from asyncsim.check.global_memory import Row, rows
-from asyncsim.check.model import Fault, Step
+from asyncsim.check.model import Step
 from asyncsim.check.policy import Eager
+from asyncsim.check.report import Fault
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.program import Program

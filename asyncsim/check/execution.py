@@ -26,25 +26,13 @@ from asyncsim.check.everything import everything
 from asyncsim.check.global_memory import GlobalMemory
 from asyncsim.check.grid import Bounds
 from asyncsim.check.lanes import LaneOverlap
-from asyncsim.check.model import (
-    Agent,
-    Breach,
-    Chain,
-    Clash,
-    End,
-    Fault,
-    Report,
-    Step,
-    StopExecution,
-    Touch,
-    Warp,
-    Who,
-)
+from asyncsim.check.model import Agent, Chain, Step, Touch, Warp, Who
 from asyncsim.check.named import NamedBarrier, NamedBarriers
 from asyncsim.check.policy import Policy
 from asyncsim.check.proxies import ProxyFences
 from asyncsim.check.reads import stale_message
 from asyncsim.check.registers import Registers
+from asyncsim.check.report import Breach, Clash, End, Fault, Report, StopExecution
 from asyncsim.check.shared import SharedMemory
 from asyncsim.check.steps import Handler, Steps
 from asyncsim.check.tcgen05 import Tcgen05Steps

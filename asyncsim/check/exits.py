@@ -6,7 +6,8 @@ from asyncsim.check.barrier import Barrier
 from asyncsim.check.deadlock import uneven_bytes, uneven_rule
 from asyncsim.check.describe import op_text
 from asyncsim.check.execution import Execution
-from asyncsim.check.model import Condition, Fault, Flight
+from asyncsim.check.model import Flight
+from asyncsim.check.report import Condition, Fault
 from asyncsim.ir.op import GroupKind
 from asyncsim.rules import Rule
 

@@ -9,17 +9,9 @@ from asyncsim.check.classify import Named, name_clash
 from asyncsim.check.deadlock import Hang, explain_hang
 from asyncsim.check.describe import loc_of, op_text, step_place, who_text
 from asyncsim.check.execution import Execution
-from asyncsim.check.model import (
-    Breach,
-    Clash,
-    Condition,
-    End,
-    Fault,
-    Reason,
-    Report,
-    Step,
-)
+from asyncsim.check.model import Step
 from asyncsim.check.repairs import fault_advice
+from asyncsim.check.report import Breach, Clash, Condition, End, Fault, Reason, Report
 from asyncsim.check.tcgen05_names import name_tcgen05
 from asyncsim.check.witness import in_order, racing
 from asyncsim.check.witness import steps as witness_of

@@ -12,7 +12,8 @@ from itertools import product
 from asyncsim.check.clashes import Clashes
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.lanes import LaneOverlap
-from asyncsim.check.model import Reason, Step, Touch, Unproven
+from asyncsim.check.model import Step, Touch
+from asyncsim.check.report import Reason, Unproven
 from asyncsim.ir.op import Scope
 from asyncsim.memory.region import GlobalBox, LaneBoxes
 from asyncsim.stream.dyn import Access, Proxy

@@ -11,7 +11,8 @@ from itertools import product
 
 from asyncsim.check.affine import Coefficients, Move
 from asyncsim.check.global_memory import SPAN, Row
-from asyncsim.check.model import Fault, Step
+from asyncsim.check.model import Step
+from asyncsim.check.report import Fault
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.schedule import Schedule

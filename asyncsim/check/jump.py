@@ -15,8 +15,9 @@ from dataclasses import replace
 
 from asyncsim.check.execution import Execution
 from asyncsim.check.grid import may_lie_outside
-from asyncsim.check.model import Agent, End, Step, Unproven, Warp, Who
+from asyncsim.check.model import Agent, Step, Warp, Who
 from asyncsim.check.recurrence import Recurrence, Vector, recurrence
+from asyncsim.check.report import End, Unproven
 from asyncsim.check.snapshot import Snapshot, undivided
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.op import Scope

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from asyncsim.check.clock import ClockLayout, Section
-from asyncsim.check.model import Agent, Breach, Condition, Fault, Step
+from asyncsim.check.model import Agent, Step
+from asyncsim.check.report import Breach, Condition, Fault
 from asyncsim.rules import Rule
 from asyncsim.sync import NamedBarrierState
 

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.collectives import join_lanes
-from asyncsim.check.model import Agent, Breach, Condition, Fault, Step, Warp
+from asyncsim.check.model import Agent, Step, Warp
+from asyncsim.check.report import Breach, Condition, Fault
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import MaxNRegDirection
 from asyncsim.ir.schedule import Schedule

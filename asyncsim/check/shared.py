@@ -13,7 +13,8 @@ from asyncsim.check.clashes import Clashes
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.contents import commute, reduction
 from asyncsim.check.lanes import LaneOverlap
-from asyncsim.check.model import Reason, Touch, Who
+from asyncsim.check.model import Touch, Who
+from asyncsim.check.report import Reason
 from asyncsim.ir.op import Tcgen05Cp, Tcgen05Mma
 from asyncsim.memory.region import SmemRegion
 from asyncsim.stream.dyn import Access, Proxy, Tag

@@ -16,8 +16,9 @@ from itertools import islice
 
 from asyncsim.check.execution import Execution
 from asyncsim.check.findings import Candidate, candidates_of
-from asyncsim.check.model import Agent, Breach, Step, Who
+from asyncsim.check.model import Agent, Step, Who
 from asyncsim.check.policy import Policy
+from asyncsim.check.report import Breach
 from asyncsim.check.witness import whole
 from asyncsim.rules import Finding, WitnessStep
 from asyncsim.stream.program import Event

@@ -68,7 +68,11 @@ class Snapshot:
         for agent in x.agents:
             self._agent(agent)
         self.same.append([id(a) for a in x.ready])
-        self.same += (x.report.changes, x.barriers.inferred, [len(w.settled) for w in x.warps])
+        self.same += (
+            x.report.changes,
+            x.barriers.phases.inferred,
+            [len(w.settled) for w in x.warps],
+        )
         self.events = [at + more for at, more in zip(self.positions, passed, strict=True)]
         self.now = self._now()
         self.faint = self._faint()

@@ -14,7 +14,8 @@ from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import Section
 from asyncsim.check.collectives import WgmmaSteps, join_lanes
 from asyncsim.check.copies import Copies
-from asyncsim.check.model import Agent, Fault, Peek, Step, StopExecution, chains_of
+from asyncsim.check.model import Agent, Peek, Step, chains_of
+from asyncsim.check.report import Fault, StopExecution
 from asyncsim.check.scopes import peek_of
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, Op, Scope

@@ -11,8 +11,9 @@ from asyncsim.check.collectives import join_lanes
 from asyncsim.check.contents import use_registers
 from asyncsim.check.copies import Landing, epoch_after
 from asyncsim.check.describe import op_text
-from asyncsim.check.model import Agent, Chain, Clash, Fault, Reason, Step, Touch, Who, chains_of
+from asyncsim.check.model import Agent, Chain, Step, Touch, Who, chains_of
 from asyncsim.check.pair import PairOps
+from asyncsim.check.report import Clash, Fault, Reason
 from asyncsim.check.tmem import TensorClock, TensorMemory
 from asyncsim.check.tmem_alloc import Allocations
 from asyncsim.ir import op as ops

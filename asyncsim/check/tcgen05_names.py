@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from asyncsim.check.classify import Named
 from asyncsim.check.describe import op_text
-from asyncsim.check.model import Clash, Reason, Step, Touch
+from asyncsim.check.model import Step, Touch
+from asyncsim.check.report import Clash, Reason
 from asyncsim.ir import op as ops
 from asyncsim.memory.region import TmemRegion
 from asyncsim.rules import Rule, Severity

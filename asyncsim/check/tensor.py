@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from asyncsim.check.clock import ClockLayout, Section
-from asyncsim.check.model import Agent, Fault, Flight, Step
+from asyncsim.check.model import Agent, Flight, Step
+from asyncsim.check.report import Fault
 from asyncsim.check.shared import SharedMemory
 from asyncsim.ir import op as ops
 from asyncsim.memory.region import RegisterRegion

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from asyncsim.check.clock import Section
 from asyncsim.check.copies import epoch_before
 from asyncsim.check.describe import op_text
-from asyncsim.check.model import Agent, Chain, Fault, Step, Touch, chains_of
+from asyncsim.check.model import Agent, Chain, Step, Touch, chains_of
+from asyncsim.check.report import Fault
 from asyncsim.ir import op as ops
 from asyncsim.memory.region import SmemRegion
 from asyncsim.rules import Rule

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from asyncsim.check.clock import ClockLayout, Section
-from asyncsim.check.model import Chain, Clash, Reason, Touch
+from asyncsim.check.model import Chain, Touch
+from asyncsim.check.report import Clash, Reason
 from asyncsim.ir import op as ops
 from asyncsim.ir.tcgen05 import CpShape
 from asyncsim.memory.region import TmemRegion

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.describe import op_text
-from asyncsim.check.model import Agent, Breach, Chain, Condition, Fault, Step
+from asyncsim.check.model import Agent, Chain, Step
+from asyncsim.check.report import Breach, Condition, Fault
 from asyncsim.ir import op as ops
 from asyncsim.memory.region import TmemRegion
 from asyncsim.rules import Rule

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from asyncsim.check.model import Breach, Who
+from asyncsim.check.model import Who
 from asyncsim.check.policy import Delayed, Directed, Eager, HeldBack, Lazy, Policy, Random
+from asyncsim.check.report import Breach
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import Scope
 

@@ -191,12 +191,11 @@ class Resolver:
         def key(v: Values) -> BarrierKey:
             s, rank = stage(v), owner(v)
             if not 0 <= s < stages:
-                raise ScheduleError(
+                what, fix = (
                     f"mbarrier {ref.name}[{s}] of {stages}",
-                    loc=op.loc,
-                    rule=Rule.OUT_OF_BOUNDS,
-                    fix=f"the stage must be 0..{stages - 1}",
+                    f"the stage must be 0..{stages - 1}",
                 )
+                raise ScheduleError(what, loc=op.loc, rule=Rule.OUT_OF_BOUNDS, fix=fix)
             return keys[rank][s]
 
         return key
@@ -279,12 +278,9 @@ class Resolver:
                 for a, n, have in zip(start, view.shape, tile.shape, strict=True)
             )
             if not (0 <= stage < tile.stages and inside):
-                raise ScheduleError(
-                    f"{view.tile}[{stage}] at {start} of extent {view.shape} leaves the tile",
-                    loc=op.loc,
-                    rule=Rule.OUT_OF_BOUNDS,
-                    fix=f"stages 0..{tile.stages - 1}, shape {tile.shape}",
-                )
+                what = f"{view.tile}[{stage}] at {start} of extent {view.shape} leaves the tile"
+                fix = f"stages 0..{tile.stages - 1}, shape {tile.shape}"
+                raise ScheduleError(what, loc=op.loc, rule=Rule.OUT_OF_BOUNDS, fix=fix)
             region = tile_region(tile, cta, stage, start, view.shape)
             self._shared.smem[key] = region
         return region

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from asyncsim.check.model import Breach, Condition
+from asyncsim.check.report import Breach, Condition
 from tests.oracle.cases import random_case
 from tests.oracle.compare import compare
 
