@@ -276,8 +276,6 @@ class Barriers:
             return b.breach(Condition.B, b.state.generation, step, None)
         return None
 
-    # -- by counting ---------------------------------------------------------------------------
-
     def _counted(self, b: Barrier) -> bool:
         return self._counting is not None and b.key in self._counting.counts
 
@@ -304,8 +302,6 @@ class Barriers:
             if observed >= 0:
                 learned = self._layout.join(learned, self.phases.known(b, observed + 2))
                 chain.clock = self._layout.join(start, learned)
-
-    # -- phases --------------------------------------------------------------------------------
 
     def _announce(self, b: Barrier, step: Step, tx: int) -> None:
         b.expected += tx
