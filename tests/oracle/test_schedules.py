@@ -43,7 +43,7 @@ QUICK = sorted(set(GENERATORS) - SLOW)
 RNGS = st.integers(0, 2**32 - 1).map(Random)
 
 
-@drawn(1800)
+@drawn(1400)
 @given(name=st.sampled_from(QUICK), rng=RNGS)
 def test_random_schedules(name: str, rng: Random) -> None:
     try:
