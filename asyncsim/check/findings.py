@@ -9,7 +9,7 @@ from asyncsim.check.classify import Named, name_clash
 from asyncsim.check.deadlock import Hang, explain_hang
 from asyncsim.check.describe import loc_of, op_text, step_place, who_text
 from asyncsim.check.execution import Execution
-from asyncsim.check.model import Step
+from asyncsim.check.model import Step, Touch
 from asyncsim.check.repairs import fault_advice
 from asyncsim.check.report import Breach, Clash, Condition, End, Fault, Reason, Report
 from asyncsim.check.tcgen05_names import name_tcgen05
@@ -41,8 +41,8 @@ class Candidate:
     ``name``: the tile, tensor, fragment or barrier array; ``culprit``: the line to change;
     ``barrier``: the mbarrier array of the copy, if any. ``waited``: the mbarrier arrays that the
     two warps of a race, or the blocked ones of a hang, have waited on. ``registers``: of them only.
-    ``last``: the steps that a witness ends with; ``racing``: nothing orders them; ``hang``: they
-    are blocked for ever.
+    ``last``: the steps that a witness ends with; ``race``: the accesses, if nothing orders them;
+    ``hang``: they are blocked for ever.
     """
 
     finding: Finding
@@ -53,7 +53,7 @@ class Candidate:
     waited: frozenset[str] = frozenset()
     registers: bool = False
     last: tuple[Step, ...] = ()
-    racing: bool = False
+    race: tuple[Touch, Touch] | None = None
     hang: bool = False
 
 
@@ -126,7 +126,7 @@ def _from_clash(clash: Clash) -> Candidate:
         barrier,
         waited,
         last=(x.step, y.step),
-        racing=clash.reason is Reason.RACE,
+        race=(x, y) if clash.reason is Reason.RACE else None,
     )
 
 

@@ -204,7 +204,7 @@ class Shortening:
         """The shortest one; None if the replay does not show the finding."""
         if not self.shorten() or self._found is None:
             return None
-        return whole(self.log, self._found.last, racing=self._found.racing)
+        return whole(self.log, self._found.last, race=self._found.race)
 
     def holds(self, bounds: Bounds) -> bool:
         """Whether the finding appears within bounds; if so, they are kept."""

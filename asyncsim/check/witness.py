@@ -62,16 +62,42 @@ def in_order(recent: Recent, first: Step, last: Step) -> tuple[WitnessStep, ...]
     return (*_told(before), _step(first), *_told(after), _step(last))
 
 
-def whole(log: Recent, ends: Sequence[Step], *, racing: bool) -> tuple[WitnessStep, ...]:
+def whole(
+    log: Recent, ends: Sequence[Step], *, race: tuple[Touch, Touch] | None
+) -> tuple[WitnessStep, ...]:
     """All of a log, and ``ends``: after it, or if they do not race, the first at its place."""
+    if race is not None:
+        return _raced(log, *race)
     at = {(s.warp.index, s.pos) for s in ends}
     told = [(s, lands) for s, lands in log if lands or (s.warp.index, s.pos) not in at]
     ended = list(ends)
-    if not racing and len(ended) == 2:
+    if len(ended) == 2:
         first = ended.pop(0)
         behind = (i for i, (step, lands) in enumerate(told) if _behind(step, lands, first))
         told.insert(next(behind, len(told)), (first, False))
     return (*_told(told), *map(_step, ended))
+
+
+def _raced(log: Recent, x: Touch, y: Touch) -> tuple[WitnessStep, ...]:
+    """What the lanes of ``x`` did after it is left out, for ``y`` is not after it. They are told
+    apart where others of their warp have gone further."""
+    at = {(t.step.warp.index, t.step.pos) for t in (x, y)}
+    told: list[WitnessStep] = []
+    flies = isinstance(x.step.dyn.op, _IN_FLIGHT)
+    parted = same = x.step.warp is y.step.warp
+    for step, lands in log:
+        if lands:
+            told.append(_step(step, _then(step)))
+        elif (step.warp.index, step.pos) not in at:
+            mine = step.warp is x.step.warp
+            parted |= mine and step.pos > x.step.pos and not flies
+            if not (mine and _after(step, x)):
+                told.append(_step(step))
+            elif others := _lanes(step) & ~x.who:
+                told.append(WitnessStep(place=step_place(step, Who(others))))
+    first, last = x.who if parted else None, y.who if same else None
+    ends = (step_place(x.step, first), step_place(y.step, last))
+    return (*told, *(WitnessStep(place=place) for place in ends))
 
 
 def _of_warps(recent: Recent, ends: Sequence[Step]) -> list[tuple[Step, bool]]:

@@ -152,3 +152,22 @@ def test_a_copy_stands_before_its_landing() -> None:
         "consumer warp 0 [0]: mbarrier wait full[0] parity 0",
         "consumer warp 0 [0]: compute tile_hash",
     ]
+
+
+def test_lanes_that_are_held_have_done_nothing_after_their_access() -> None:
+    """Without bar.warp_sync the elected lane may store the tile that the others still write."""
+    k = ScheduleBuilder("held")
+    out = k.global_tensor("out", (1, 32), "f32", output=True)
+    rows, tile = k.tensor_map("rows", out, box=(1, 32)), k.smem_tile("tile", (1, 32), "f32")
+    x = written(k, "x", registers=1)
+    k.mem.st_shared(tile[0].box((0, k.lane), (1, 1)), x.all)
+    k.fence.proxy_async("shared")
+    with k.elect():
+        k.tma.store(rows, (0, 0), tile[0])
+        k.bulk.commit_group()
+        k.bulk.wait_group(0)
+    assert steps_of(k.finish(), Rule.READ_BEFORE_ARRIVAL) == [
+        "block warp 0, elected lane: fence.proxy.async (shared)",
+        "block warp 0, other lanes: st.shared x -> tile",
+        "block warp 0, elected lane: TMA store tile -> out",
+    ]
