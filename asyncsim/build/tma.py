@@ -5,6 +5,8 @@ from __future__ import annotations
 from asyncsim.build.families import Family, reduction
 from asyncsim.build.handles import TensorMapHandle, TileView
 from asyncsim.build.value import Index, as_expr
+from asyncsim.build.where import caller
+from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import MbarrierRef
 
@@ -44,6 +46,47 @@ class TmaFamily(Family):
         """cp.reduce.async.bulk.tensor: add, min, max, and, or, xor into the box at ``start``."""
         self._store(tensor_map, start, src, reduction(op))
 
+    def gather4(
+        self,
+        dst: TileView,
+        tensor_map: TensorMapHandle,
+        rows: tuple[Index, Index, Index, Index],
+        column: Index,
+        barrier: MbarrierRef,
+        *,
+        multicast: Index | None = None,
+    ) -> None:
+        """cp.async.bulk.tensor tile::gather4: four rows of a matrix, from ``column`` on, into four
+        rows of shared memory. The map's box is one row; the bytes of all count on ``barrier``."""
+        first, *others = [tensor_map.box((row, column)) for row in _four(rows)]
+        self._k.emit(
+            ops.TmaLoad,
+            dst=dst.view,
+            tensor_map=tensor_map.decl.name,
+            src=first,
+            mbarrier=barrier,
+            multicast=None if multicast is None else as_expr(multicast),
+            rows=tuple(others),
+        )
+
+    def scatter4(
+        self,
+        tensor_map: TensorMapHandle,
+        rows: tuple[Index, Index, Index, Index],
+        column: Index,
+        src: TileView,
+    ) -> None:
+        """cp.async.bulk.tensor tile::scatter4: four rows of shared memory to four rows of a matrix;
+        completes in a bulk group."""
+        first, *others = [tensor_map.box((row, column)) for row in _four(rows)]
+        self._k.emit(
+            ops.TmaStore,
+            dst=first,
+            tensor_map=tensor_map.decl.name,
+            src=src.view,
+            rows=tuple(others),
+        )
+
     def prefetch(self, tensor_map: TensorMapHandle, start: tuple[Index, ...]) -> None:
         """cp.async.bulk.prefetch.tensor: bring the box at ``start`` to L2; a hint."""
         name = tensor_map.decl.name
@@ -71,3 +114,9 @@ class TmaFamily(Family):
             src=src.view,
             reduce=reduce,
         )
+
+
+def _four(rows: tuple[Index, ...]) -> tuple[Index, ...]:
+    if len(rows) != 4:
+        raise ScheduleError(f"{len(rows)} rows", fix="gather4 and scatter4 take 4", loc=caller())
+    return rows

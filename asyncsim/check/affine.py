@@ -83,7 +83,9 @@ def block_use(schedule: Schedule) -> BlockUse:
             if brings:
                 meanings.setdefault(view.tensor, set()).add(move)
             if move is not None and not isinstance(op, ops.Compute):
-                moves.setdefault(op.id, move)
+                first = moves.setdefault(op.id, move)
+                if first != move and isinstance(op, ops.TmaStore) and op.rows:
+                    private.add(op.id)  # rows that do not move alike
     uneven = {t for t, found in meanings.items() if len(found) > 1 or None in found}
     uniform = schedule.ctas == schedule.cluster_ctas or not (deciding or private or uneven)
     return BlockUse(uniform, moves, frozenset(private), frozenset(uneven), frozenset(deciding))

@@ -13,6 +13,7 @@ from asyncsim.check.barrier import Barrier
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.contents import reduction, use_registers
 from asyncsim.check.describe import op_text
+from asyncsim.check.global_memory import Row, rows
 from asyncsim.check.grid import may_lie_outside
 from asyncsim.check.lanes import lanes_collide
 from asyncsim.check.model import Agent, Chain, Flight, Step, Touch, Who, chains_of
@@ -148,6 +149,20 @@ class Copies:
             self._queue(chain, kind).issue(flight)
         return True
 
+    def scatter(self, agent: Agent, step: Step) -> bool:
+        """A bulk store of several rows; two of them at one place are written in no order."""
+        seen: set[Row] = set()
+        for access in step.dyn.accesses[1:]:
+            assert isinstance(access.region, GlobalBox)
+            shape = self._x.schedule.tensor(access.region.tensor).shape
+            found = {row for row, _ in rows(access, shape)}
+            if found & seen:
+                message = f"{op_text(step.dyn)} writes {access.region} twice: which stays is open"
+                self._x.fault(Fault(rule=Rule.WRITE_WRITE_RACE, message=message, step=step))
+                break
+            seen |= found
+        return self.grouped_copy(agent, step, kind=GroupKind.BULK)
+
     def _one_copy(self, agent: Agent, step: Step) -> None:
         """Lanes of one op that write common bytes do so in no order."""
         op = step.dyn.op
@@ -172,9 +187,8 @@ class Copies:
     def tma_load(self, agent: Agent, step: Step) -> bool:
         self._one_copy(agent, step)
         accesses = step.dyn.accesses
-        sources, writes = accesses[:1], accesses[1:]
-        if accesses[0].write:  # what the scheduler answers comes from no memory
-            sources, writes = (), accesses
+        receivers = len(step.dyn.barriers)  # one write for each; the rest is read
+        sources, writes = accesses[:-receivers], accesses[-receivers:]
         for chain in chains_of(agent, step):
             clock, parts = chain.now(step.pos), [(chain, 0, None)]
             read = [touch for source in sources for touch in self.touch(step, source, parts)]

@@ -45,10 +45,10 @@ def op_text(dyn: Dyn) -> str:
             return f"cp.async {src.tensor} -> {dst.tile}"
         case ops.CpAsyncMbarrierArrive(noinc=noinc):
             return f"cp.async.mbarrier.arrive{'.noinc' if noinc else ''} {dyn.barrier}"
-        case ops.TmaLoad(dst=dst, src=src):
-            return f"TMA load {src.tensor} -> {dst.tile} on {dyn.barrier}"
-        case ops.TmaStore(dst=box, src=view):
-            return f"TMA store {view.tile} -> {box.tensor}"
+        case ops.TmaLoad(dst=dst, src=src, rows=rows):
+            return f"TMA {'gather' if rows else 'load'} {src.tensor} -> {dst.tile} on {dyn.barrier}"
+        case ops.TmaStore(dst=box, src=view, rows=rows):
+            return f"TMA {'scatter' if rows else 'store'} {view.tile} -> {box.tensor}"
         case ops.CommitGroup(kind=kind):
             return f"{kind.value}.commit_group"
         case ops.WaitGroup(kind=kind, n=n, read=read):

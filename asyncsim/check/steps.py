@@ -72,6 +72,8 @@ class Steps:
                 return self._x.tracked.arrive
             case ops.TmaLoad():
                 return self.copies.tma_load
+            case ops.TmaStore(rows=rows) if rows:
+                return self.copies.scatter
             case ops.TmaStore():
                 return partial(self.copies.grouped_copy, kind=GroupKind.BULK)
             case ops.CommitGroup(kind=GroupKind.WGMMA):

@@ -184,7 +184,8 @@ class TmaLoad(OpBase):
     """cp.async.bulk.tensor, global to shared, completing by bytes on an mbarrier.
 
     ``multicast``: a mask of CTA ranks; each of them gets the box at the same place of its own
-    shared memory, and the bytes on its own barrier.
+    shared memory, and the bytes on its own barrier. ``rows``: tile::gather4, the three rows after
+    ``src``; each lies one row further on in ``dst``.
     """
 
     dst: SmemView
@@ -192,19 +193,22 @@ class TmaLoad(OpBase):
     src: GlobalView
     mbarrier: MbarrierRef
     multicast: Expr | None = None
+    rows: tuple[GlobalView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TmaStore(OpBase):
     """cp.async.bulk.tensor, shared to global, completing in a bulk group.
 
-    ``reduce``: cp.reduce.async.bulk.tensor, an atomic operation for each element.
+    ``reduce``: cp.reduce.async.bulk.tensor, an atomic operation for each element. ``rows``:
+    tile::scatter4, the three rows after ``dst``.
     """
 
     dst: GlobalView
     tensor_map: str
     src: SmemView
     reduce: ReduceOp | None = None
+    rows: tuple[GlobalView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

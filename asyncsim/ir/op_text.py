@@ -125,15 +125,17 @@ def _copy(op: CopyOp, s: Schedule) -> str:
             return f"cp.async.{cache}.shared.global {_view(dst, s)}, {_box(src)}, {size}{rest}"
         case ops.CpAsyncMbarrierArrive(mbarrier=barrier, noinc=noinc):
             return f"cp.async.mbarrier.arrive{'.noinc' if noinc else ''}.b64 {_barrier(barrier)}"
-        case ops.TmaLoad(dst=dst, tensor_map=tensor_map, src=src, mbarrier=barrier, multicast=mask):
+        case ops.TmaLoad(dst=dst, tensor_map=map_, src=src, mbarrier=barrier, multicast=mask):
             to, ranks = ("cta", "") if mask is None else ("cluster", f", ranks {text(mask)}")
-            name = f"cp.async.bulk.tensor.{len(src.shape)}d.shared::{to}.global"
-            return f"{name} {_view(dst, s)}, {tensor_map} {_box(src)}, {_barrier(barrier)}{ranks}"
-        case ops.TmaStore(dst=dst, tensor_map=tensor_map, src=src_view, reduce=reduce):
+            mode, boxes = ".tile::gather4" if op.rows else "", _boxes(src, op.rows)
+            name = f"cp.async.bulk.tensor.{len(src.shape)}d.shared::{to}.global{mode}"
+            return f"{name} {_view(dst, s)}, {map_} {boxes}, {_barrier(barrier)}{ranks}"
+        case ops.TmaStore(dst=dst, tensor_map=map_, src=src_view, reduce=reduce):
             kind = "cp.async.bulk" if reduce is None else "cp.reduce.async.bulk"
             how = "" if reduce is None else f".{reduce.value}"
-            name = f"{kind}.tensor.{len(dst.shape)}d.global.shared::cta{how}"
-            return f"{name} {tensor_map} {_box(dst)}, {_view(src_view, s)}"
+            mode = ".tile::scatter4" if op.rows else ""
+            name = f"{kind}.tensor.{len(dst.shape)}d.global.shared::cta{mode}{how}"
+            return f"{name} {map_} {_boxes(dst, op.rows)}, {_view(src_view, s)}"
         case ops.CommitGroup(kind=kind):
             family, suffix = _GROUPS[kind]
             return f"{family}.commit_group{suffix}"
@@ -340,6 +342,10 @@ def _barrier(ref: MbarrierRef) -> str:
 
 def _of(rank: Expr | None) -> str:
     return "" if rank is None else f" of CTA {text(rank)}"
+
+
+def _boxes(first: GlobalView, others: tuple[GlobalView, ...]) -> str:
+    return " ".join(map(_box, (first, *others)))
 
 
 def _box(box: GlobalView) -> str:

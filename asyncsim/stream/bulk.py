@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, assert_never
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Const
+from asyncsim.memory.region import GlobalBox, Region, SmemRegion
 from asyncsim.rules import Rule
-from asyncsim.stream.dyn import Access, Dyn, Proxy
+from asyncsim.stream.dyn import Access, Dyn, Proxy, Tag
 from asyncsim.stream.operands import Evaluator, Values, constant
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ def bulk_maker(r: Resolver, op: ops.BulkOp | ops.ClcOp, ev: Evaluator) -> Callab
 def load_maker(r: Resolver, op: ops.LoadOp, ev: Evaluator) -> Callable[[Values], Dyn]:
     """By TMA, to the own CTA, or to several: then ``ints`` of the Dyn are the ranks that
     receive, with one write for each of them."""
-    key, size = r.barrier(op, op.mbarrier, ev), r.box_bytes(op.src)
+    key, size = r.barrier(op, op.mbarrier, ev), r.tile_bytes(op.dst)
+    if isinstance(op, ops.TmaLoad) and op.rows:
+        return gather_maker(r, op, ev)
     read = r.box(op, op.src, False, Proxy.ASYNC, ev)
     if op.multicast is None:
         write = r.tile(op, op.dst, True, Proxy.ASYNC, ev, source=op.src)
@@ -88,6 +91,44 @@ def load_maker(r: Resolver, op: ops.LoadOp, ev: Evaluator) -> Callable[[Values],
 
 def store_maker(r: Resolver, op: ops.StoreOp, ev: Evaluator) -> Callable[[Values], Dyn]:
     """By TMA, from shared to global memory."""
-    read = r.tile(op, op.src, False, Proxy.ASYNC, ev)
-    write, size = r.box(op, op.dst, True, Proxy.ASYNC, ev), r.box_bytes(op.dst)
-    return lambda v: Dyn(op, None, size, lambda: (read(v), write(v)))
+    read, size = r.tile(op, op.src, False, Proxy.ASYNC, ev), r.tile_bytes(op.src)
+    boxes = (op.dst, *op.rows) if isinstance(op, ops.TmaStore) else (op.dst,)
+    writes = [r.box(op, box, True, Proxy.ASYNC, ev) for box in boxes]
+    return lambda v: Dyn(op, None, size, lambda: (read(v), *[write(v) for write in writes]))
+
+
+def gather_maker(r: Resolver, op: ops.TmaLoad, ev: Evaluator) -> Callable[[Values], Dyn]:
+    """Four rows of a tensor to four rows of a tile: four reads, one write for each receiver."""
+    key, size = r.barrier(op, op.mbarrier, ev), r.tile_bytes(op.dst)
+    reads = [r.box(op, row, False, Proxy.ASYNC, ev) for row in (op.src, *op.rows)]
+    owners: list[Const | None] = [None]
+    if op.multicast is not None:
+        owners = [Const(rank) for rank in r.ranks()]
+    whole = [r.tile(op, replace(op.dst, rank=o), True, Proxy.ASYNC, ev) for o in owners]
+    receivers = None if op.multicast is None else r.receivers(op, op.multicast, ev)
+    stage, starts = ev.value(op.dst.stage), ev.lanes(op.dst.start, one=True)
+    one_row = replace(op.dst, shape=(1, op.dst.shape[1]))
+
+    def landed(write: Access, sources: list[Access], v: Values) -> Access:
+        """The write, with the row of the tensor that each row of the tile holds."""
+        assert isinstance(write.region, SmemRegion)
+        (row, column), cta = starts(v, 0)[0], write.region.owner
+        parts: list[tuple[Region, Tag]] = []
+        for i, source in enumerate(sources):
+            assert isinstance(source.region, GlobalBox)
+            tensor, (y, x) = source.region.tensor, source.region.start
+            at = r.smem_region(op, one_row, cta, stage(v), (row + i, column))
+            parts.append((at, (tensor, (y - row - i, x - column))))
+        return replace(write, parts=tuple(parts))
+
+    def make(v: Values) -> Dyn:
+        ranks = () if receivers is None else receivers(v)
+
+        def accesses() -> tuple[Access, ...]:
+            sources = [read(v) for read in reads]
+            writes = [whole[rank](v) for rank in ranks or (0,)]
+            return (*sources, *[landed(write, sources, v) for write in writes])
+
+        return Dyn(op, key(v), size, accesses, ranks)
+
+    return make

@@ -244,7 +244,7 @@ class Resolver:
 
         def find(v: Values) -> tuple[SmemRegion, tuple[SmemRegion, ...]]:
             s, cta = stage(v), owner(v)
-            lanes = tuple([self._smem_region(op, view, cta, s, at) for at in starts(v, first)])
+            lanes = tuple([self.smem_region(op, view, cta, s, at) for at in starts(v, first)])
             return (lanes[0], ()) if len(lanes) == 1 else (self._union(lanes), lanes)
 
         inputs = ev.inputs((view.stage, *view.start, *((view.rank,) if view.rank else ())))
@@ -266,7 +266,7 @@ class Resolver:
         self._shared.tiles[op.id, op.scope, self.cta, id(view), write] = view, made
         return made
 
-    def _smem_region(
+    def smem_region(
         self, op: OpBase, view: SmemView, cta: int, stage: int, start: tuple[int, ...]
     ) -> SmemRegion:
         key = (cta, view.tile, stage, start, view.shape)
@@ -331,10 +331,6 @@ class Resolver:
     def registers(self, ref: FragmentRef, *, write: bool) -> Access:
         mask = ((1 << ref.count) - 1) << ref.first
         return Access(RegisterRegion(self.cta, self.warp, ref.name, mask), write, Proxy.GENERIC)
-
-    def box_bytes(self, box: GlobalView) -> int:
-        """Bytes of a global box."""
-        return prod(box.shape) * self.schedule.tensor(box.tensor).dtype.bytes
 
     def tile_bytes(self, view: SmemView) -> int:
         """Bytes of a part of a tile."""

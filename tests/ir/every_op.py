@@ -184,6 +184,8 @@ def every_tcgen05_op() -> Schedule:
     scale_a = k.tmem_tile("scale_a", columns=4, dtype="u8", address=word, column=288)
     scale_b = k.tmem_tile("scale_b", columns=8, dtype="u8", address=word, column=292)
     response = k.smem_tile("response", (1, 4), "u32")
+    row_map = k.tensor_map("row_map", k.global_tensor("rows", (64, 64), "bf16"), box=(1, 64))
+    row_tile = k.smem_tile("row_tile", (4, 64), "bf16")
     done = k.mbarriers("done", count=1)
     r = k.fragment("r", registers=32)
     mine = 32 * k.warp_in_role
@@ -209,6 +211,9 @@ def every_tcgen05_op() -> Schedule:
         k.tcgen05.shift(acc[0].box((32, 0), (32, 8)), cta_group=2)
         k.tcgen05.commit(k.mbarrier.at(done[0], 0), cta_group=2)
         k.tcgen05.commit(done[0], multicast=3, cta_group=2)
+        k.tma.gather4(row_tile[0], row_map, (0, i, 9, 7), 0, done[0])
+        k.tma.gather4(row_tile[0], row_map, (0, i, 9, 7), 0, done[0], multicast=3)
+        k.tma.scatter4(row_map, (0, i, 9, 7), 0, row_tile[0])
         k.clc.try_cancel(response[0], done[0])
         k.clc.try_cancel(response[0], done[0], multicast=True)
     k.tcgen05.fence_after_thread_sync()

@@ -25,7 +25,7 @@ class Needs(Enum):
     SM_90A = ("sm_90a",)
     BLACKWELL_ON = BLACKWELL
     OWN_TARGET = ("sm_90a", "sm_100a", "sm_103a", "sm_120a")
-    TCGEN05 = ("sm_100a", "sm_103a")
+    SM_100A = ("sm_100a", "sm_103a")
 
 
 def needs(op: Op) -> Needs:
@@ -55,8 +55,6 @@ def needs(op: Op) -> Needs:
             | ops.MbarrierArriveExpectTx()
             | ops.MbarrierWait()
             | ops.MbarrierWaitState()
-            | ops.TmaLoad()
-            | ops.TmaStore()
             | ops.BulkLoad()
             | ops.BulkStore()
             | ops.BulkSend()
@@ -74,6 +72,8 @@ def needs(op: Op) -> Needs:
             | ops.StAsync()
         ):
             return Needs.HOPPER_ON
+        case ops.TmaLoad(rows=rows) | ops.TmaStore(rows=rows):  # gather4, scatter4
+            return Needs.SM_100A if rows else Needs.HOPPER_ON
         case ops.CommitGroup(kind=kind) | ops.WaitGroup(kind=kind):
             return _GROUPS[kind]
         case ops.WgmmaFence() | ops.WgmmaMmaAsync():
@@ -97,7 +97,7 @@ def needs(op: Op) -> Needs:
             | ops.Tcgen05Wait()
             | ops.Tcgen05Fence()
         ):
-            return Needs.TCGEN05
+            return Needs.SM_100A
         case _ as unreachable:
             assert_never(unreachable)
 

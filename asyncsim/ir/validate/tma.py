@@ -15,6 +15,7 @@ from asyncsim.rules import Rule
 
 MAX_RANK = 5
 MIN_RANK_OF_SLICES = 3
+ROWS = 4  # of gather4 and scatter4
 MAX_BOX = 256
 MAX_EXTENT = 1 << 32
 MAX_STRIDE_BYTES = 1 << 40
@@ -110,11 +111,13 @@ def _operands(s: Schedule) -> Iterator[ScheduleError]:
     for op, view in _copies(s):
         tile, m = s.tile(view.tile), s.tensor_map(op.tensor_map)
         t = s.tensor(m.tensor)
-        if view.shape != m.box or tile.dtype is not t.dtype:
+        box = (ROWS, *m.box[1:]) if op.rows else m.box
+        if view.shape != box or tile.dtype is not t.dtype:
+            rows = f"{ROWS} rows of" if op.rows else "a box of"
             yield ScheduleError(
-                f"{view.tile} view of shape {view.shape} {tile.dtype.value}, map {m.name!r} has a "
-                f"box of {m.box} {t.dtype.value}",
-                fix="make view and box equal",
+                f"{view.tile} view of shape {view.shape} {tile.dtype.value}, map {m.name!r} has "
+                f"{rows} {m.box} {t.dtype.value}",
+                fix=f"make the view {box}" if op.rows else "make view and box equal",
                 loc=op.loc,
                 rule=Rule.TENSOR_MAP,
             )
@@ -125,6 +128,28 @@ def _operands(s: Schedule) -> Iterator[ScheduleError]:
                 fix="give both the same swizzle",
                 loc=op.loc,
                 rule=Rule.TENSOR_MAP,
+            )
+
+
+def _rows(s: Schedule) -> Iterator[ScheduleError]:
+    """gather4 and scatter4: by a map of rows, by one thread."""
+    for op, _ in _copies(s):
+        m = s.tensor_map(op.tensor_map)
+        mode = "gather4" if isinstance(op, ops.TmaLoad) else "scatter4"
+        if not op.rows:
+            continue
+        if len(m.box) != 2 or m.box[0] != 1 or m.interleave is not Interleave.NONE:
+            yield ScheduleError(
+                f"{mode} by map {m.name!r} with a box of {m.box}",
+                fix="it takes a map of 2 dimensions, without interleave, whose box is one row",
+                loc=op.loc,
+                rule=Rule.TENSOR_MAP,
+            )
+        if op.scope is not Scope.ELECTED:
+            yield ScheduleError(
+                f"{mode} by several lanes",
+                fix="put it into k.elect() or k.elect_thread()",
+                loc=op.loc,
             )
 
 
@@ -218,4 +243,4 @@ def _reductions(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
-CHECKS = (_tensor_maps, _layouts, _operands, _shared_boxes, _reductions, _changes)
+CHECKS = (_tensor_maps, _layouts, _rows, _operands, _shared_boxes, _reductions, _changes)
