@@ -118,7 +118,7 @@ def _check_both(program: Dependence, max_states: int, jump: bool, witnesses: boo
     if overlap(program) and results[1].verdict is Verdict.CLEAN and not results[1].certified:
         note = f"what {second.name} does before griddepcontrol.wait was not decided"
     elif overlap(program):
-        between, note = check_dependence(program, kinds.blocks)
+        between, note = check_dependence(program, kinds)
     found = merge_findings([*found, *between])
     notes += [note] if note else []
     verdict = Verdict.INCOMPLETE if notes else Verdict.CLEAN

@@ -39,11 +39,17 @@ HOPELESS = 4  # times the limit that it would take
 @dataclass(slots=True)
 class Survey:
     """``blocks``: one CTA of each kind. ``complete`` is False if the limit was reached, or would be
-    by far."""
+    by far. ``alike``: of the first CTA of each cluster, which of ``blocks`` is as it is; without
+    entries all are."""
 
     blocks: list[Block] = field(default_factory=list)
     faults: dict[object, Fault] = field(default_factory=dict)
     complete: bool = True
+    alike: dict[Block, Block] = field(default_factory=dict)
+
+    def kind(self, first: Block) -> Block | None:
+        """The CTA that stands for this one; None if it was not looked at."""
+        return self.alike.get(first) if self.alike else self.blocks[0]
 
 
 def survey(schedule: Schedule, use: BlockUse) -> Survey:
@@ -79,7 +85,7 @@ def survey(schedule: Schedule, use: BlockUse) -> Survey:
                 found.faults.setdefault((rule, row[0]), fault)
             owners[row] = owners.get(row, 0) | cta.writes.get(row, 0)
             users[row] = users.get(row, 0) | bits
-        kinds.setdefault(cta.signature, block)
+        found.alike[block] = kinds.setdefault(cta.signature, block)
     found.blocks = list(kinds.values())
     return found
 

@@ -11,7 +11,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
+from asyncsim.check.ctas import Block, Survey
 from asyncsim.check.describe import op_text
+from asyncsim.check.early import Where
 from asyncsim.check.execution import Execution
 from asyncsim.check.findings import finding_of_fault
 from asyncsim.check.global_memory import Row, rows
@@ -29,8 +31,6 @@ from asyncsim.stream.program import Event
 
 EVENT_LIMIT = 200_000  # ops of all CTAs of one kernel that are looked at
 
-Block = tuple[int, int, int]
-
 
 @dataclass(slots=True)
 class _Footprint:
@@ -41,25 +41,25 @@ class _Footprint:
     too_long: bool = False
 
 
-def check_dependence(program: Program, blocks: list[Block]) -> tuple[list[Finding], str]:
-    """PDL_ORDER findings, and what was not decided. ``blocks``: one CTA of each kind of the
-    dependent kernel."""
+def check_dependence(program: Program, kinds: Survey) -> tuple[list[Finding], str]:
+    """PDL_ORDER findings, and what was not decided. ``kinds``: of the dependent kernel's CTAs."""
     first, second = program.primary, program.dependent
-    early: dict[tuple[int, tuple[int, ...]], Step] = {}
-    for block in blocks:
-        early |= _early(second, block, frozenset(program.shared))
-    if not early:
+    tensors = frozenset(program.shared)
+    early = {block: _early(second, block, tensors) for block in kinds.blocks}
+    if not any(early.values()):
         return [], ""
     theirs = _footprint(first, program.shared)
     faults: dict[object, Fault] = {}
-    for seen, event in enumerate(_events(second)):
+    for seen, (block, warp, event) in enumerate(_events(second)):
         if theirs.too_long or seen >= EVENT_LIMIT:
-            one = next(iter(early.values()))
+            one = next(step for steps in early.values() for step in steps.values())
             return [], (
                 f"{op_text(one.dyn)} comes before griddepcontrol.wait; whether it meets what "
                 f"{first.name} touches was not decided"
             )
-        step = early.get((event[0].op.id, event[1]))
+        kind = kinds.kind(second.cluster_of(block)[0])
+        index = second.rank(block) * second.warps + warp
+        step = early[kind].get((index, event[0].op.id, event[1])) if kind is not None else None
         if step is not None:
             _compare(program, theirs, step, event, faults)
     return [finding_of_fault(f) for f in faults.values()], ""
@@ -108,9 +108,7 @@ def _compare(
         )
 
 
-def _early(
-    schedule: Schedule, block: Block, tensors: frozenset[str]
-) -> dict[tuple[int, tuple[int, ...]], Step]:
+def _early(schedule: Schedule, block: Block, tensors: frozenset[str]) -> dict[Where, Step]:
     """What one CTA, or its cluster, touches before a wait."""
     program = streams.Program(schedule)
     warps = list(product(schedule.cluster_of(block), range(schedule.warps)))
@@ -127,16 +125,17 @@ def _early(
     return execution.early.steps
 
 
-def _events(schedule: Schedule) -> Iterator[Event]:
+def _events(schedule: Schedule) -> Iterator[tuple[Block, int, Event]]:
+    """What each warp of each CTA executes."""
     program = streams.Program(schedule)
     for z, y, x in product(*(range(n) for n in reversed(schedule.grid))):
         for warp in range(schedule.warps):
-            yield from program.stream((x, y, z), warp)
+            yield from (((x, y, z), warp, event) for event in program.stream((x, y, z), warp))
 
 
 def _footprint(schedule: Schedule, tensors: Mapping[str, GlobalTensor]) -> _Footprint:
     found = _Footprint()
-    for number, (dyn, _) in enumerate(_events(schedule)):
+    for number, (_, _, (dyn, _)) in enumerate(_events(schedule)):
         if number >= EVENT_LIMIT:
             found.too_long = True
             break

@@ -227,3 +227,20 @@ def test_a_program_in_a_test_and_on_the_command_line(
         f"asyncsim: {file} returned a Program; commands take one Schedule, and `asyncsim.check` in "
         "Python takes both\n"
     )
+
+
+@pytest.mark.parametrize("waits", ["warp", "cta", "nobody"])
+def test_each_warp_and_cta_has_its_own_wait(waits: str) -> None:
+    """Who waits reads the half of b that is written; who does not, the other half."""
+    k = ScheduleBuilder("second")
+    k.grid(CTAS)
+    k.block(2)
+    b, x = k.global_tensor("b", (CTAS, 64), "f32"), k.fragment("x", registers=1)
+    place = k.block_idx if waits == "cta" else k.warp_in_role
+    with k.when(place == 0 if waits != "nobody" else 0):
+        k.griddepcontrol.wait()
+    k.mem.ld_global(x.all, b.box((k.block_idx, 32 * (place > 0) + k.lane), (1, 1)))
+    second = k.finish()
+    halves = check(Program(primary(halves=True), second)).verdict
+    assert halves is (Verdict.FINDINGS if waits == "nobody" else Verdict.CLEAN)
+    assert check(Program(primary(), second)).verdict is Verdict.FINDINGS
