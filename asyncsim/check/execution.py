@@ -26,11 +26,10 @@ from asyncsim.check.everything import everything
 from asyncsim.check.global_memory import GlobalMemory
 from asyncsim.check.grid import Bounds
 from asyncsim.check.lanes import LaneOverlap
-from asyncsim.check.model import Agent, Chain, Step, Touch, Warp, Who
+from asyncsim.check.model import Agent, Chain, Step, Warp, Who
 from asyncsim.check.named import NamedBarrier, NamedBarriers
 from asyncsim.check.policy import Policy
 from asyncsim.check.proxies import ProxyFences
-from asyncsim.check.reads import stale_message
 from asyncsim.check.registers import Registers
 from asyncsim.check.report import Breach, Clash, End, Fault, Report, StopExecution
 from asyncsim.check.shared import SharedMemory
@@ -45,9 +44,8 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.op import Scope
 from asyncsim.ir.schedule import Schedule
-from asyncsim.memory.region import RegisterRegion, SmemRegion
-from asyncsim.rules import Rule
-from asyncsim.stream.dyn import BarrierKey, Tag
+from asyncsim.memory.region import RegisterRegion
+from asyncsim.stream.dyn import BarrierKey
 from asyncsim.stream.program import Event, WarpPlace
 from asyncsim.sync import SyncFault
 
@@ -109,7 +107,7 @@ class Execution:
         ]
         lanes = LaneOverlap()
         clashes = Clashes(self.layout, self.warps, self.clash)
-        self.shared = SharedMemory(self.layout, lanes, clashes, self._stale)
+        self.shared = SharedMemory(self.layout, lanes, clashes, self.fault)
         self.globals = GlobalMemory(self.layout, lanes, clashes)
         self.barriers = Barriers(
             self.layout,
@@ -375,18 +373,6 @@ class Execution:
             self.report.clashes[key] = replace(
                 clash, recent=tuple(self.recent), relaxed=self._relaxed
             )
-
-    def _stale(
-        self, reader: Touch, writer: Touch | None, brought: Tag | None, meant: Tag | None
-    ) -> None:
-        region = reader.access.region
-        assert isinstance(region, SmemRegion)
-        rule = Rule.WRONG_TILE if writer else Rule.READ_BEFORE_ARRIVAL
-        message = stale_message(reader, writer, brought, meant)
-        other = writer.step if writer else None
-        self.fault(
-            Fault(rule=rule, message=message, step=reader.step, other=other, name=region.name)
-        )
 
 
 _BOTH = Who.BOTH

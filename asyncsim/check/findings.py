@@ -302,6 +302,7 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
     unreleased = {c.name: {p.op_id for p in c.finding.where} for c in errors if _is_overwrite(c)}
     loading = {c.finding.where[0].loc for c in errors if c.finding.rule is Rule.FRAGMENT_IN_FLIGHT}
     awaited = {c.culprit for c in reads if c.barrier}
+    unallocated = {c.culprit for c in errors if c.finding.rule in _ADDRESS_RULES}
     misread = {c.barrier for c in errors if c.finding.rule is Rule.WRONG_TILE}
 
     def explained(c: Candidate) -> bool:
@@ -312,6 +313,8 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
             return True
         if rule is Rule.READ_BEFORE_ARRIVAL and not c.barrier and c.culprit in awaited:
             return True
+        if rule is Rule.READ_BEFORE_ARRIVAL and c.culprit in unallocated:
+            return True  # its address is the word that no alloc has written
         if rule in RACE_RULES | {Rule.WRONG_TILE}:
             landed = rule is Rule.READ_BEFORE_ARRIVAL and c.barrier
             if (c.name in by_group and not landed) or (rule is Rule.WRONG_TILE and c.name in raced):
@@ -358,6 +361,7 @@ def _roots(found: list[Candidate]) -> list[Candidate]:
     return kept if any(map(_is_error, kept)) else found if errors else kept
 
 
+_ADDRESS_RULES = frozenset({Rule.TMEM_ALLOC, Rule.TMEM_DEALLOC})
 _AT_EXIT = frozenset({Rule.OUTSTANDING_AT_EXIT, Rule.PEER_EXITED})
 _BYTES = frozenset({Rule.TX_BYTES_MISMATCH, Rule.RECEIVER_NOT_ARMED})
 _PHASE_RULES = frozenset({Rule.ARRIVAL_OVERFLOW, Rule.DEADLOCK, Rule.ARRIVAL_SHORTFALL})

@@ -3,17 +3,38 @@
 from __future__ import annotations
 
 from asyncsim.check.model import Touch
+from asyncsim.check.report import Fault
 from asyncsim.memory.region import SmemRegion
+from asyncsim.rules import Rule
 from asyncsim.stream.dyn import FILL, Tag
 
 
-def stale_message(reader: Touch, writer: Touch | None, brought: Tag | None, tag: Tag | None) -> str:
+def stale(reader: Touch, writer: Touch | None, brought: Tag | None, meant: Tag | None) -> Fault:
+    """``writer``: None if some of the bytes hold nothing; ``meant``: None if any data will do."""
     region = reader.access.region
     assert isinstance(region, SmemRegion)
-    meant = tag_text(tag)
-    if writer is None:
-        return f"{region.name} is read where nothing has been written; {meant} is meant"
-    return f"{region.name} holds {tag_text(brought)}; the read means {meant}"
+    if writer is not None:
+        return Fault(
+            rule=Rule.WRONG_TILE,
+            message=f"{region.name} holds {tag_text(brought)}; the read means {tag_text(meant)}",
+            step=reader.step,
+            other=writer.step,
+            name=region.name,
+        )
+    nothing = f"{region.name} is read where nothing has been written"
+    if meant is not None:
+        message = f"{nothing}; {tag_text(meant)} is meant"
+        return Fault(
+            rule=Rule.READ_BEFORE_ARRIVAL, message=message, step=reader.step, name=region.name
+        )
+    return Fault(
+        rule=Rule.READ_BEFORE_ARRIVAL,
+        message=nothing,
+        step=reader.step,
+        name=region.name,
+        missing="a write of these bytes before the read",
+        repair="write the bytes first, or read only what is written",
+    )
 
 
 def tag_text(tag: Tag | None) -> str:

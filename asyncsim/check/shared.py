@@ -14,7 +14,8 @@ from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.contents import commute, reduction
 from asyncsim.check.lanes import LaneOverlap
 from asyncsim.check.model import Touch, Who
-from asyncsim.check.report import Reason
+from asyncsim.check.reads import stale
+from asyncsim.check.report import Fault, Reason
 from asyncsim.ir.op import Tcgen05Cp, Tcgen05Mma
 from asyncsim.memory.region import SmemRegion
 from asyncsim.stream.dyn import Access, Proxy, Tag
@@ -35,6 +36,7 @@ class Cell:
 
     __slots__ = (
         "before",
+        "filled",
         "first",
         "flying",
         "near",
@@ -48,6 +50,7 @@ class Cell:
         self.near: list[Near] = []
         self.before: Tag | None = None  # the data before the last write
         self.first = 0  # the first write ever, by its number; 0 for none
+        self.filled = False  # a read has found every byte written, which is so for good
         self.writes: list[Touch] = []
         self.reads: dict[object, Touch] = {}
         self.flying: list[Touch] = []  # issued, and nobody knows yet when they end
@@ -64,17 +67,17 @@ class Cell:
 
 
 class SharedMemory:
-    """The cells of one CTA. Findings go to ``clashes`` and ``stale`` (a read of the wrong data)."""
+    """The cells of one CTA. Findings go to ``clashes`` and ``fault`` (a read of wrong data)."""
 
     def __init__(
         self,
         layout: ClockLayout,
         lanes: LaneOverlap,
         clashes: Clashes,
-        stale: Callable[[Touch, Touch | None, Tag | None, Tag | None], None],
+        fault: Callable[[Fault], None],
     ) -> None:
         self._layout, self._lanes = layout, lanes
-        self._clashes, self._stale = clashes, stale
+        self._clashes, self._fault = clashes, fault
         self._cells: dict[int, Cell] = {}
         self._ordered = layout.guards[Section.MEMORY]
         self._fenced = self._ordered | layout.guards[Section.SHARED_FENCE]
@@ -103,7 +106,7 @@ class SharedMemory:
                         clean &= self._examine(x, y, clock)
             if other.flying:
                 clean &= self._against_flying(other, y, clock)
-        if clean and not write and (y.access.tag is not None or y.access.parts):
+        if clean and not write and (cell.filled or self._reads_something(cell, y)):
             self._reads_meant(cell, y)
 
     def record(self, touches: Sequence[Touch]) -> None:
@@ -169,6 +172,8 @@ class SharedMemory:
 
     def _reads_meant(self, cell: Cell, y: Touch) -> None:
         """Condition H: each byte's last writer brought the data that the reader means."""
+        if y.access.tag is None and not y.access.parts:
+            return
         writers = [near for near in cell.near if near.cell.writes]
         if len(writers) == 1 and writers[0].covers:
             self._compare(writers[0].cell.writes, y, cell.region.mask)
@@ -179,17 +184,26 @@ class SharedMemory:
             if rest & near.bits:
                 self._compare(near.cell.writes, y, rest & near.bits)
                 rest &= ~near.bits
+
+    def _reads_something(self, cell: Cell, y: Touch) -> bool:
+        """Whether each byte of a read has been written."""
+        rest = cell.region.mask
+        for near in cell.near:
+            if near.cell.writes:
+                rest &= ~near.bits
+        cell.filled = not rest
         if rest:
-            self._stale(y, None, None, y.access.tags[0][1])
+            self._fault(stale(y, None, None, y.access.tags[0][1]))
+        return not rest
 
     def _compare(self, writes: list[Touch], y: Touch, visible: int) -> None:
         """``visible``: the bytes of the read's region that these writes have written last."""
         for x in writes:
             if not (x.access.parts or y.access.parts):
                 if not same_data(x.access.tag, y.access.tag):
-                    self._stale(y, x, x.access.tag, y.access.tag)
+                    self._fault(stale(y, x, x.access.tag, y.access.tag))
             elif wrong := self._differ(x.access, y.access, visible):
-                self._stale(y, x, *wrong)
+                self._fault(stale(y, x, *wrong))
 
     def _differ(self, x: Access, y: Access, visible: int) -> tuple[Tag | None, Tag | None] | None:
         """The first tags, of a write and a read, that differ on a visible byte."""

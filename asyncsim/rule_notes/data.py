@@ -93,7 +93,8 @@ k.mem.ld_shared(r.all, mine)
     ),
     Rule.MISSING_PROXY_FENCE: RuleNote(
         example="""\
-k.mem.st_shared(mine, r.all)
+for row in range(8):
+    k.mem.st_shared(ring[0].box((row, k.lane), (1, 1)), r.all)
 k.bar.sync()
 with k.elect_thread():
     k.tma.store(out_map, (0, 0), ring[0])

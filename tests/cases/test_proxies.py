@@ -7,7 +7,7 @@ import pytest
 from asyncsim import ScheduleBuilder
 from asyncsim.ir.schedule import Schedule
 from tests.cases.parts import Case, found
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 
 def read_then_copied(*, fence: str, rounds: int = 4) -> Schedule:
@@ -223,7 +223,8 @@ def released_destination(*, read: bool, fence: bool = True) -> Schedule:
     k = ScheduleBuilder("destination")
     out = k.global_tensor("out", (1, 32), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(1, 32))
-    tile, x = k.smem_tile("tile", (1, 32), "f32"), written(k, "x", registers=1)
+    tile = written_tile(k, k.smem_tile("tile", (1, 32), "f32"))
+    x = written(k, "x", registers=1)
     flag = k.mbarriers("flag", count=1)
     with k.elect_thread():
         k.mbarrier.init_all(flag)

@@ -9,7 +9,7 @@ from asyncsim.build.handles import FragmentHandle
 from asyncsim.build.value import Value
 from asyncsim.ir.schedule import Schedule
 from tests.cases.parts import found
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 K = 64
 
@@ -198,7 +198,7 @@ def test_a_ring_with_one_wgmma_pending() -> None:
 def split(*, wait: str) -> Schedule:
     """One product in two parts on one accumulator; registers are read after a wait, or before."""
     k = ScheduleBuilder("split")
-    a = k.smem_tile("a", (64, K), "bf16", swizzle=128)
+    a = written_tile(k, k.smem_tile("a", (64, K), "bf16", swizzle=128))
     out = k.global_tensor("out", (64, 64), "f32", output=True)
     with k.specialize(), k.role("math", warps=4):
         acc = k.accumulator("acc", n=64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncsim import ScheduleBuilder
 from asyncsim.ir.schedule import Schedule
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 K = 64  # of a step
 EPILOGUE = 128  # threads
@@ -226,7 +226,7 @@ def multicast_ring(*, multicast: bool, ranks: int = 2, stages: int = 2, tiles: i
     a = k.global_tensor("a", (128 * tiles, K), "bf16")
     part = k.tensor_map("part", a, box=(rows, K), swizzle=128)
     ring = k.smem_tile("ring", (128, K), "bf16", stages=stages, swizzle=128)
-    b = k.smem_tile("b", (32, K), "bf16", swizzle=128)
+    b = written_tile(k, k.smem_tile("b", (32, K), "bf16", swizzle=128))
     word = k.smem_tile("word", (1, 1), "u32")
     acc = k.tmem_tile("acc", columns=32, address=word)
     full = k.mbarriers("full", count=1, stages=stages)

@@ -8,7 +8,7 @@ from asyncsim import ScheduleBuilder
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 
 def findings(schedule: Schedule) -> list[Finding]:
@@ -188,7 +188,7 @@ def test_bytes_announced_after_the_arrival(apart: bool) -> None:
 
 def test_the_repair_of_a_wgmma_in_flight_at_the_end() -> None:
     k = ScheduleBuilder("wgmma_exit")
-    tile = k.smem_tile("tile", (64, 16), "bf16", swizzle=32)
+    tile = written_tile(k, k.smem_tile("tile", (64, 16), "bf16", swizzle=32))
     acc = k.accumulator("acc", n=64)
     with k.specialize(), k.role("math", warps=4):
         k.wgmma.fence()
@@ -204,7 +204,8 @@ def test_a_wait_that_comes_too_late() -> None:
     k.block(2)
     out = k.global_tensor("out", (1, 32), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(1, 32))
-    tile, reg = k.smem_tile("tile", (1, 32), "f32"), written(k, "reg", registers=1)
+    tile = written_tile(k, k.smem_tile("tile", (1, 32), "f32"))
+    reg = written(k, "reg", registers=1)
     with k.elect_thread():
         k.tma.store(out_map, (0, 0), tile[0])
         k.bulk.commit_group()
@@ -226,7 +227,7 @@ def test_three_warps_on_a_barrier_of_two() -> None:
 
 def test_a_wgmma_fence_by_one_warp_of_four() -> None:
     k = ScheduleBuilder("one_fence")
-    tile = k.smem_tile("tile", (64, 16), "bf16", swizzle=32)
+    tile = written_tile(k, k.smem_tile("tile", (64, 16), "bf16", swizzle=32))
     acc = k.accumulator("acc", n=64)
     with k.specialize(), k.role("math", warps=4):
         with k.when(k.warp_in_role == 0):

@@ -11,7 +11,7 @@ from asyncsim import ScheduleBuilder
 from asyncsim.check import check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 
 def rules(schedule: Schedule) -> list[str]:
@@ -38,7 +38,7 @@ def boxes(at: Callable[[ScheduleBuilder], tuple[object, object]]) -> Schedule:
     k.grid(3)
     out = k.global_tensor("out", (8, 32), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(8, 32))
-    tile = k.smem_tile("tile", (8, 32), "f32")
+    tile = written_tile(k, k.smem_tile("tile", (8, 32), "f32"))
     with k.elect_thread():
         k.tma.store(out_map, at(k), tile[0])  # type: ignore[arg-type]
         k.bulk.commit_group()
@@ -118,7 +118,7 @@ def rendezvous_ring(stages: int, steps: int, *, warning: bool) -> Schedule:
     k = ScheduleBuilder("ring")
     source = k.global_tensor("source", (1, 32), "f32")
     rows = k.tensor_map("rows", source, box=(1, 32))
-    tile = k.smem_tile("tile", (1, 32), "f32")
+    tile = written_tile(k, k.smem_tile("tile", (1, 32), "f32"))
     reg = written(k, "reg", registers=1)
     meet, bar = k.mbarriers("meet", count=2), k.mbarriers("bar", count=1)
     free = k.mbarriers("free", count=1, stages=stages)

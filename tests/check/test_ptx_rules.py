@@ -7,7 +7,7 @@ import pytest
 from asyncsim import ScheduleBuilder
 from asyncsim.ir.schedule import Schedule
 from tests.cases.parts import Case, found
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 
 def source_changed(*, waited: bool) -> Schedule:
@@ -38,7 +38,8 @@ def mixed_groups(*, wait: str) -> Schedule:
     source = k.global_tensor("source", (32, 4), "f32")
     out = k.global_tensor("out", (1, 32), "f32", output=True)
     out_map = k.tensor_map("out_map", out, box=(1, 32))
-    row, tile = k.smem_tile("row", (1, 32), "f32"), k.smem_tile("tile", (32, 4), "f32")
+    row = written_tile(k, k.smem_tile("row", (1, 32), "f32"))
+    tile = k.smem_tile("tile", (32, 4), "f32")
     x = written(k, "x", registers=1)
     with k.elect():
         k.tma.store(out_map, (0, 0), row[0])

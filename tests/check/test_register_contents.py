@@ -9,7 +9,7 @@ from asyncsim.check import check
 from asyncsim.ir.decl import AccessMode, ComputeDef, ComputeOperand, Work
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 ADD = ComputeDef(
     name="add",
@@ -30,7 +30,7 @@ def findings(schedule: Schedule) -> list[Finding]:
 @pytest.mark.parametrize("accumulate", [0, 1])
 def test_the_first_wgmma_of_a_sum(accumulate: int) -> None:
     k = ScheduleBuilder("first")
-    a = k.smem_tile("a", (64, 16), "bf16", swizzle=32)
+    a = written_tile(k, k.smem_tile("a", (64, 16), "bf16", swizzle=32))
     acc = k.accumulator("acc", n=64)
     with k.specialize(), k.role("math", warps=4), k.loop(3) as i:
         k.wgmma.fence()

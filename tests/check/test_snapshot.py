@@ -67,7 +67,7 @@ CONSTANT = {
     model.Touch: "flight",
     barrier.Barrier: "at comp key",
     named.NamedBarrier: "comp id",
-    shared.Cell: "near",
+    shared.Cell: "filled near",
     tensor.Warpgroup: "comp warps",
 }
 

@@ -8,7 +8,7 @@ from asyncsim import Rule, ScheduleBuilder, Severity, check
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
 from tests.check.test_clusters import assert_clean, assert_finds, rules
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 
 def builder(warps: int = 1, words: int = 1):  # type: ignore[no-untyped-def]
@@ -207,8 +207,8 @@ def pair_allocates(*, second: bool) -> Schedule:
     k, (word,) = builder()
     k.grid(2)
     k.cluster(2)
-    a = k.smem_tile("a", (128, 16), "bf16", swizzle=32)
-    b = k.smem_tile("b", (16, 16), "bf16", swizzle=32)
+    a = written_tile(k, k.smem_tile("a", (128, 16), "bf16", swizzle=32))
+    b = written_tile(k, k.smem_tile("b", (16, 16), "bf16", swizzle=32))
     acc = k.tmem_tile("acc", columns=32, address=word)
     done = k.mbarriers("done", count=1)
     with k.elect_thread():

@@ -12,7 +12,7 @@ from asyncsim.build.tmem import TmemHandle
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
 from tests.check.test_clusters import assert_clean, assert_finds, rules
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 
 @dataclass
@@ -47,8 +47,8 @@ def start(warps: int = 4, *, count: int = 1) -> Parts:
     k = ScheduleBuilder("case", archs=("sm_100a",))
     k.block(warps)
     word = k.smem_tile("word", (1, 1), "u32")
-    a = k.smem_tile("a", (128, 64), "bf16", swizzle=128, stages=2)
-    b = k.smem_tile("b", (32, 64), "bf16", swizzle=128)
+    a = written_tile(k, k.smem_tile("a", (128, 64), "bf16", swizzle=128, stages=2))
+    b = written_tile(k, k.smem_tile("b", (32, 64), "bf16", swizzle=128))
     acc = k.tmem_tile("acc", columns=32, address=word, stages=4)
     ready = k.mbarriers("ready", count=count, stages=3)
     r = written(k, "r", registers=32)
@@ -185,8 +185,8 @@ def copied_then_used(*, before: bool, after: bool, relaxed: bool) -> Schedule:
     """tcgen05.cp by one thread, mma by another: a pipeline, which needs no completion."""
     p = start()
     k = p.k
-    factors = k.smem_tile("factors", (32, 16), "u8")
-    four = k.smem_tile("four", (128, 32), "u8", swizzle=32)
+    factors = written_tile(k, k.smem_tile("factors", (32, 16), "u8"))
+    four = written_tile(k, k.smem_tile("four", (128, 32), "u8", swizzle=32))
     scale = k.tmem_tile("scale", columns=4, dtype="u8", address=p.word, column=96)
     with k.elect_thread():
         k.tcgen05.cp(scale[0], factors[0], shape="32x128b.warpx4")
@@ -287,7 +287,7 @@ def copied(*, wait: bool, then: str) -> Schedule:
     p = start()
     k = p.k
     x = written(k, "x", registers=1, dtype="u32")
-    source = k.smem_tile("source", (128, 8), "u32")
+    source = written_tile(k, k.smem_tile("source", (128, 8), "u32"))
     with k.elect_thread():
         k.tcgen05.cp(p.acc[0].box((0, 0), (128, 8)), source[0], shape="128x256b")
         k.tcgen05.commit(p.ready[0])
@@ -354,8 +354,8 @@ def test_scale_factors_that_the_same_thread_overwrites_are_a_warning() -> None:
     """PTX lists cp -> mma, not mma -> cp; block-scaled kernels rely on it."""
     p = start()
     k = p.k
-    factors = k.smem_tile("factors", (32, 16), "u8")
-    four = k.smem_tile("four", (128, 32), "u8", swizzle=32)
+    factors = written_tile(k, k.smem_tile("factors", (32, 16), "u8"))
+    four = written_tile(k, k.smem_tile("four", (128, 32), "u8", swizzle=32))
     scale = k.tmem_tile("scale", columns=4, dtype="u8", address=p.word, column=96)
     with k.elect_thread():
         with k.loop(2) as i:

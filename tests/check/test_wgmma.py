@@ -6,7 +6,7 @@ import pytest
 
 from asyncsim import ScheduleBuilder
 from asyncsim.check import check
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 
 def rules(
@@ -72,7 +72,7 @@ def test_one_bug(change: dict[str, object], expected: list[str]) -> None:
 
 def warpgroup(*, same: bool) -> list[str]:
     k = ScheduleBuilder("warpgroup")
-    a = k.smem_tile("a", (64, 16), "bf16", swizzle=32)
+    a = written_tile(k, k.smem_tile("a", (64, 16), "bf16", swizzle=32))
     acc = k.accumulator("acc", n=64)
     with k.specialize(), k.role("math", warps=4):
         k.wgmma.fence()

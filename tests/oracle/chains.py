@@ -197,7 +197,7 @@ class Chains:
                 brings += self.t.atoms.data(touch)
             else:
                 read |= self.t.atoms.mask(touch)
-                means += self.t.atoms.data(touch) if touch.data is not None else ()
+                means += self.t.atoms.data(touch)
         return Use(read, write, is_async, tuple(brings), tuple(means))
 
     def _wgmma(self, raw: Raw) -> None:

@@ -222,7 +222,8 @@ class _Explorer:
                 return self._advance(state, i, flying=state.flying | {(i, state.pcs[i])})
             case "read":
                 held = state.cells[op.cell]
-                if op.tag is not None and held != ("any",) and held != op.tag:
+                meant = op.tag is None or held in (("any",), op.tag)
+                if held is None or not meant:
                     self.trouble.add("wrong")
                 return self._advance(state, i)
             case "write":

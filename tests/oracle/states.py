@@ -77,7 +77,7 @@ class Explorer:
             ((0, 0, 0),) * self.m.named,
             (-1,) * (n // 2),
             0,
-            (UNWRITTEN,) * self.m.atoms,
+            (UNWRITTEN,) * self.m.shared + (ANY,) * (self.m.atoms - self.m.shared),
             0,
             0,
             ((-1, 0),) * self.m.states,
@@ -351,7 +351,8 @@ class Explorer:
 
     def _read(self, use: Use, values: tuple[int, ...]) -> None:
         for atom, meant in use.means:
-            if values[atom] not in (meant, ANY):
+            found = values[atom]
+            if found == UNWRITTEN or (meant != ANY and found not in (meant, ANY)):
                 self.trouble.add("wrong")
 
     def _asynchronous(self, use: Use, dirty: int, read: int) -> None:
