@@ -25,6 +25,7 @@ from asyncsim.ir.decl import (
     Fragment,
     FragmentLayout,
     GlobalTensor,
+    Im2col,
     Interleave,
     Mbarrier,
     NamedBarrier,
@@ -119,6 +120,37 @@ class Declarations:
             l2_promotion_bytes=l2_promotion_bytes,
             interleave=_interleave(interleave),
             in_global=in_global,
+            loc=caller(),
+        )
+        self._decls.append(decl)
+        return TensorMapHandle(decl, tensor.decl)
+
+    def im2col_map(
+        self,
+        name: str,
+        tensor: GlobalHandle,
+        *,
+        pixels: int,
+        channels: int,
+        lower: Sequence[int],
+        upper: Sequence[int],
+        swizzle: int = 0,
+        oob_fill: OobFill = OobFill.ZERO,
+    ) -> TensorMapHandle:
+        """An im2col TMA descriptor of ``tensor`` (batch, up to three of space, channels).
+
+        A load brings ``pixels`` x ``channels``: pixels follow each other inside the box that
+        begins ``lower`` from the first corner of the space and ends ``upper`` from the last one.
+        """
+        self._new_name(name)
+        decl = TensorMap(
+            name=name,
+            tensor=tensor.decl.name,
+            box=_extents((pixels, channels), f"box of im2col map {name!r}"),
+            swizzle=_swizzle(swizzle),
+            oob_fill=oob_fill,
+            element_strides=(1,) * len(tensor.decl.shape),
+            im2col=Im2col(lower=tuple(map(whole, lower)), upper=tuple(map(whole, upper))),
             loc=caller(),
         )
         self._decls.append(decl)

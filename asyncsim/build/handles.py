@@ -91,8 +91,26 @@ class TensorMapHandle:
 
     def box(self, start: Sequence[Index]) -> GlobalView:
         """The box that begins at ``start`` (elements, row-major order)."""
+        if self.decl.im2col is not None:
+            raise ScheduleError(
+                f"{self.decl.name!r} is an im2col map, which has no boxes",
+                fix="load by it with k.tma.load_im2col",
+                loc=caller(),
+            )
         _rank(self.tensor.name, len(self.tensor.shape), len(start), len(self.decl.box))
         return GlobalView(self.tensor.name, tuple(as_expr(s) for s in start), self.decl.box)
+
+    def pixel(self, start: Sequence[Index]) -> GlobalView:
+        """The first pixel of a load by an im2col map, with the channels that are loaded."""
+        if self.decl.im2col is None:
+            raise ScheduleError(
+                f"{self.decl.name!r} is a map of boxes",
+                fix="declare it with k.im2col_map",
+                loc=caller(),
+            )
+        _rank(self.tensor.name, len(self.tensor.shape), len(start), len(start))
+        shape = (*(1 for _ in start[1:]), self.decl.box[-1])
+        return GlobalView(self.tensor.name, tuple(as_expr(s) for s in start), shape)
 
 
 class SmemHandle:

@@ -46,6 +46,28 @@ class TmaFamily(Family):
         """cp.reduce.async.bulk.tensor: add, min, max, and, or, xor into the box at ``start``."""
         self._store(tensor_map, start, src, reduction(op))
 
+    def load_im2col(
+        self,
+        dst: TileView,
+        tensor_map: TensorMapHandle,
+        start: tuple[Index, ...],
+        offsets: tuple[Index, ...],
+        barrier: MbarrierRef,
+        *,
+        multicast: Index | None = None,
+    ) -> None:
+        """cp.async.bulk.tensor im2col: the pixels of a ``k.im2col_map`` from ``start`` (batch,
+        space, channel) on, each read ``offsets`` (space) further; bytes count on ``barrier``."""
+        self._k.emit(
+            ops.TmaLoad,
+            dst=dst.view,
+            tensor_map=tensor_map.decl.name,
+            src=tensor_map.pixel(start),
+            mbarrier=barrier,
+            multicast=None if multicast is None else as_expr(multicast),
+            offsets=tuple(map(as_expr, offsets)),
+        )
+
     def gather4(
         self,
         dst: TileView,

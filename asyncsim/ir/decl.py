@@ -65,8 +65,20 @@ class GlobalTensor:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Im2col:
+    """The box that the pixels of an im2col map stay in, by the corners' distances from those of the
+    tensor, for each dimension between batch and channels (cuTensorMapEncodeIm2col)."""
+
+    lower: tuple[int, ...]
+    upper: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TensorMap:
-    """A TMA descriptor (cuTensorMapEncodeTiled). ``box`` is row-major like the tensor's shape."""
+    """A TMA descriptor (cuTensorMapEncodeTiled). ``box`` is row-major like the tensor's shape.
+
+    ``im2col``: of pixels instead (cuTensorMapEncodeIm2col); ``box`` is then (pixels, channels).
+    """
 
     name: str
     tensor: str
@@ -76,6 +88,7 @@ class TensorMap:
     element_strides: tuple[int, ...] = ()
     l2_promotion_bytes: int = 128
     interleave: Interleave = Interleave.NONE
+    im2col: Im2col | None = None
     in_global: bool = False  # a copy for each CTA, which the kernel may change; else a parameter
     loc: SourceLoc | None = None
 

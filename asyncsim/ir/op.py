@@ -185,7 +185,8 @@ class TmaLoad(OpBase):
 
     ``multicast``: a mask of CTA ranks; each of them gets the box at the same place of its own
     shared memory, and the bytes on its own barrier. ``rows``: tile::gather4, the three rows after
-    ``src``; each lies one row further on in ``dst``.
+    ``src``; each lies one row further on in ``dst``. ``offsets``: by an im2col map; ``src`` is the
+    first pixel, and each pixel is read so far from its place (of the filter, in a convolution).
     """
 
     dst: SmemView
@@ -194,6 +195,7 @@ class TmaLoad(OpBase):
     mbarrier: MbarrierRef
     multicast: Expr | None = None
     rows: tuple[GlobalView, ...] = ()
+    offsets: tuple[Expr, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

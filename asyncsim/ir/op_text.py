@@ -127,7 +127,8 @@ def _copy(op: CopyOp, s: Schedule) -> str:
             return f"cp.async.mbarrier.arrive{'.noinc' if noinc else ''}.b64 {_barrier(barrier)}"
         case ops.TmaLoad(dst=dst, tensor_map=map_, src=src, mbarrier=barrier, multicast=mask):
             to, ranks = ("cta", "") if mask is None else ("cluster", f", ranks {text(mask)}")
-            mode, boxes = ".tile::gather4" if op.rows else "", _boxes(src, op.rows)
+            mode = ".im2col" if op.offsets else ".tile::gather4" if op.rows else ""
+            boxes = _boxes(src, op.rows) + "".join(f" +{text(e)}" for e in op.offsets)
             name = f"cp.async.bulk.tensor.{len(src.shape)}d.shared::{to}.global{mode}"
             return f"{name} {_view(dst, s)}, {map_} {boxes}, {_barrier(barrier)}{ranks}"
         case ops.TmaStore(dst=dst, tensor_map=map_, src=src_view, reduce=reduce):

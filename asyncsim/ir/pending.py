@@ -17,13 +17,6 @@ PendingOp = ops.CheckedOp | ops.Tcgen05Op
 
 def refuse_pending(schedule: Schedule, reader: str) -> None:
     """Raise ScheduleError if ``reader`` ("simulate", "evaluate", "render") lacks something."""
-    for m in schedule.of_kind(TensorMap):
-        if m.interleave is not Interleave.NONE:
-            raise ScheduleError(
-                f"{reader} does not know interleaved tensor maps ({m.name!r}) yet",
-                fix="`asyncsim check` does",
-                loc=m.loc,
-            )
     for op in schedule.ops():
         if isinstance(op, ops.TmaLoad | ops.TmaStore) and op.rows:
             mode = "gather4" if isinstance(op, ops.TmaLoad) else "scatter4"
@@ -35,6 +28,14 @@ def refuse_pending(schedule: Schedule, reader: str) -> None:
                 f"{reader} does not know {type(op).__name__} yet",
                 fix="`asyncsim check` does",
                 loc=op.loc,
+            )
+    for m in schedule.of_kind(TensorMap):
+        if m.interleave is not Interleave.NONE or m.im2col is not None:
+            kind = "interleaved" if m.im2col is None else "im2col"
+            raise ScheduleError(
+                f"{reader} does not know {kind} tensor maps ({m.name!r}) yet",
+                fix="`asyncsim check` does",
+                loc=m.loc,
             )
 
 

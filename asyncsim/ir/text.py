@@ -60,7 +60,7 @@ def _memory(s: Schedule) -> Iterator[str]:
         yield _placed(f"  {t.name}: {t.dtype.value} {_sizes(t.shape)}{strides}, {use}", t.loc)
     for m in s.of_kind(TensorMap):
         yield _placed(
-            f"  {m.name}: tensor map of {m.tensor}, box {_sizes(m.box)}, "
+            f"  {m.name}: tensor map of {m.tensor}, {_box(m)}, "
             f"{_interleave(m.interleave)}{_swizzle(m.swizzle.value)}, outside {m.oob_fill.value}"
             f"{', one for each CTA in global memory' if m.in_global else ''}",
             m.loc,
@@ -178,6 +178,12 @@ def _sizes(extents: tuple[int, ...]) -> str:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _box(m: TensorMap) -> str:
+    if m.im2col is None:
+        return f"box {_sizes(m.box)}"
+    return f"im2col {_sizes(m.box)}, corners {m.im2col.lower} to {m.im2col.upper}"
 
 
 def _interleave(mode: Interleave) -> str:

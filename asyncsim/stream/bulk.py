@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, assert_never
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Const
+from asyncsim.ir.op import GlobalView, Scope
+from asyncsim.ir.validate.im2col import bad_offset, offset_limit
 from asyncsim.memory.region import GlobalBox, Region, SmemRegion
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access, Dyn, Proxy, Tag
@@ -72,13 +74,16 @@ def load_maker(r: Resolver, op: ops.LoadOp, ev: Evaluator) -> Callable[[Values],
     key, size = r.barrier(op, op.mbarrier, ev), r.tile_bytes(op.dst)
     if isinstance(op, ops.TmaLoad) and op.rows:
         return gather_maker(r, op, ev)
+    source: GlobalView | None = op.src
     read = r.box(op, op.src, False, Proxy.ASYNC, ev)
+    if isinstance(op, ops.TmaLoad) and op.offsets:
+        source, read = None, pixels_maker(r, op, ev)
     if op.multicast is None:
-        write = r.tile(op, op.dst, True, Proxy.ASYNC, ev, source=op.src)
+        write = r.tile(op, op.dst, True, Proxy.ASYNC, ev, source=source)
         return lambda v: Dyn(op, key(v), size, lambda: (read(v), write(v)))
     receivers = r.receivers(op, op.multicast, ev)
     writes = [
-        r.tile(op, replace(op.dst, rank=Const(rank)), True, Proxy.ASYNC, ev, source=op.src)
+        r.tile(op, replace(op.dst, rank=Const(rank)), True, Proxy.ASYNC, ev, source=source)
         for rank in r.ranks()
     ]
 
@@ -87,6 +92,22 @@ def load_maker(r: Resolver, op: ops.LoadOp, ev: Evaluator) -> Callable[[Values],
         return Dyn(op, key(v), size, lambda: (read(v), *(writes[rank](v) for rank in ranks)), ranks)
 
     return make
+
+
+def pixels_maker(r: Resolver, op: ops.TmaLoad, ev: Evaluator) -> Callable[[Values], Access]:
+    """The read of an im2col load: any element of the tensor, which nothing writes."""
+    shape = r.schedule.tensor(op.src.tensor).shape
+    whole = Access(GlobalBox(op.src.tensor, (0,) * len(shape), shape), False, Proxy.ASYNC)
+    offsets, limit = ev.lanes(op.offsets, one=op.scope is Scope.ELECTED), offset_limit(len(shape))
+
+    def access(v: Values) -> Access:
+        for lane in offsets(v, 0):
+            for offset in lane:
+                if not 0 <= offset < limit:
+                    raise bad_offset(op, offset)
+        return whole
+
+    return access
 
 
 def store_maker(r: Resolver, op: ops.StoreOp, ev: Evaluator) -> Callable[[Values], Dyn]:

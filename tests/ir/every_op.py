@@ -186,6 +186,10 @@ def every_tcgen05_op() -> Schedule:
     response = k.smem_tile("response", (1, 4), "u32")
     row_map = k.tensor_map("row_map", k.global_tensor("rows", (64, 64), "bf16"), box=(1, 64))
     row_tile = k.smem_tile("row_tile", (4, 64), "bf16")
+    image = k.global_tensor("image", (2, 8, 8, 64), "bf16")
+    pixel_map = k.im2col_map(
+        "pixel_map", image, pixels=4, channels=64, lower=(-1, -1), upper=(-1, -1)
+    )
     done = k.mbarriers("done", count=1)
     r = k.fragment("r", registers=32)
     mine = 32 * k.warp_in_role
@@ -213,6 +217,7 @@ def every_tcgen05_op() -> Schedule:
         k.tcgen05.commit(done[0], multicast=3, cta_group=2)
         k.tma.gather4(row_tile[0], row_map, (0, i, 9, 7), 0, done[0])
         k.tma.gather4(row_tile[0], row_map, (0, i, 9, 7), 0, done[0], multicast=3)
+        k.tma.load_im2col(row_tile[0], pixel_map, (0, i, 3, 0), (i, 2), done[0])
         k.tma.scatter4(row_map, (0, i, 9, 7), 0, row_tile[0])
         k.clc.try_cancel(response[0], done[0])
         k.clc.try_cancel(response[0], done[0], multicast=True)

@@ -10,6 +10,7 @@ from asyncsim.ir.decl import GlobalTensor, Interleave, OobFill, Swizzle, TensorM
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import GlobalView, ReduceOp, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.validate import im2col
 from asyncsim.ir.validate.views import is_contiguous, parts_of
 from asyncsim.rules import Rule
 
@@ -32,12 +33,16 @@ def _tensor_maps(s: Schedule) -> Iterator[ScheduleError]:
 
 
 def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
-    """The constraints of cuTensorMapEncodeTiled, as (what, how to fix)."""
-    if len(m.box) != len(t.shape):
+    """The constraints of cuTensorMapEncodeTiled and Im2col, as (what, how to fix)."""
+    if m.im2col is not None:
+        yield from im2col.map_faults(m.box, m.im2col, t)
+    elif len(m.box) != len(t.shape):
         yield f"box of {len(m.box)} dimensions, tensor of {len(t.shape)}", "make them equal"
         return
-    if not 1 <= len(m.box) <= MAX_RANK:
-        yield f"rank {len(m.box)}", f"a map has 1 to {MAX_RANK} dimensions"
+    elif max(m.box) > MAX_BOX:
+        yield f"box {m.box}", f"each extent is at most {MAX_BOX}"
+    if not 1 <= len(t.shape) <= MAX_RANK:
+        yield f"rank {len(t.shape)}", f"a map has 1 to {MAX_RANK} dimensions"
     if t.strides[-1] != 1:
         yield f"inner stride {t.strides[-1]}", "the innermost dimension must be contiguous"
     unit = m.interleave.value or 16
@@ -49,8 +54,6 @@ def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
             yield f"stride of {size} bytes", "strides are positive and below 2^40 bytes"
     if max(t.shape) > MAX_EXTENT:
         yield f"tensor of shape {t.shape}", "each extent is at most 2^32"
-    if max(m.box) > MAX_BOX:
-        yield f"box {m.box}", f"each extent is at most {MAX_BOX}"
     inner = m.box[-1] * t.dtype.bytes
     if inner % unit:
         yield f"inner extent of {inner} bytes", f"it must be a multiple of {unit} bytes"
