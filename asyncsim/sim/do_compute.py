@@ -118,8 +118,8 @@ def _compute_maker(b: Bound, op: ops.Compute) -> Maker:
         chain, loads, pipes = work_ticks(numbers, work)
         most = max(partition_counts(b.model.warps.warps))
         cost = max([chain, *(most * p for p in pipes)])
-        step = b.step(compute, cost)
-        step.name, step.value = defn.name, cost if writes else min(cost, loads)
+        step = b.step(compute_in_place if writes else compute, cost)
+        step.name, step.value = defn.name, min(cost, loads)
         step.work = (chain, *pipes)
         step.amount = (work.lds_bytes + work.sts_bytes) * b.warps
         step.shared = b.model.contended or step.amount >= LONG_PORT_USE
@@ -195,8 +195,7 @@ def _outer_products(n: Numbers, work: Work) -> Fraction:
 def compute(a: Agent, s: Step) -> bool:
     """Loads first; the arithmetic on registers is put off behind arrives and fences.
 
-    Compilers schedule it so: an arrive orders memory, not registers. A computation that writes
-    shared memory is finished in place.
+    Compilers schedule it so: an arrive orders memory, not registers.
     """
     lead = s.value
     a.t += lead
@@ -204,6 +203,13 @@ def compute(a: Agent, s: Step) -> bool:
     if s.cost > lead or s.shared:
         a.deferred = s
     return True
+
+
+def compute_in_place(a: Agent, s: Step) -> bool:
+    """What writes shared memory is finished before the next op."""
+    a.t += s.value
+    a.comp += s.value
+    return arithmetic(a, s)
 
 
 def arithmetic(a: Agent, s: Step) -> bool:
