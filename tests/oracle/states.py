@@ -13,8 +13,8 @@ from tests.oracle.acts import ANY, UNWRITTEN, Act, Do, Fault, Machine, Use
 from tests.oracle.explorer import LanesPart, TooLarge
 from tests.oracle.freedom import independent, landing_free
 from tests.oracle.rest import rest_of, warpgroups
+from tests.oracle.updates import Bar, arrived_on, counted_on, or_all, put, written_to
 
-Bar = tuple[int, int, int, int, int]  # phase, count, pending, tx, unfenced init: chain + 1
 State = tuple[
     tuple[int, ...],  # pc of each chain
     tuple[Bar | None, ...],
@@ -61,7 +61,7 @@ class Explorer:
         for f in machine.flights:
             if f.until is not None:
                 self.landing.setdefault((f.chain, f.until), []).append(f.use)
-        self.asynchronous = _or(u.read | u.write for u in self._all_uses() if u.is_async)
+        self.asynchronous = or_all(u.read | u.write for u in self._all_uses() if u.is_async)
         self.trouble: set[str] = set()
         self.parted = False
         self.states = 0
@@ -255,34 +255,34 @@ class Explorer:
             case Do.INIT:
                 if bars[act.target] is not None or act.n < 1:
                     raise Fault
-                bars = _put(bars, act.target, (0, act.n, act.n, 0, i + 1))
+                bars = put(bars, act.target, (0, act.n, act.n, 0, i + 1))
             case Do.INVAL:
                 if bars[act.target] is None:
                     raise Fault
-                bars = _put(bars, act.target, None)
+                bars = put(bars, act.target, None)
             case Do.ARRIVE:
                 bar = bars[act.target]
                 self._may_part(i, act, bar)
                 self._published(i, act, bar)
                 if act.kept >= 0 and bar is not None:
-                    kept = _put(kept, act.kept, (act.target, bar[0]))
-                bars = _put(bars, act.target, _arrived(bars[act.target], act))
+                    kept = put(kept, act.kept, (act.target, bar[0]))
+                bars = put(bars, act.target, arrived_on(bars[act.target], act))
             case Do.PEEK:
                 bar = bars[act.target]
                 if bar is None:
                     raise Fault
                 passed = bar[0] % 2 != act.n
-                kept = _put(kept, act.kept, (act.target, bar[0]) if passed else NOT_PASSED)
+                kept = put(kept, act.kept, (act.target, bar[0]) if passed else NOT_PASSED)
             case Do.EXPECT:
                 bar = bars[act.target]
                 if bar is None:
                     raise Fault
                 self._published(i, act, bar)
                 if act.tx < 0:  # complete_tx
-                    bar = _counted(bar, 0, act.tx)
+                    bar = counted_on(bar, 0, act.tx)
                 else:
                     bar = (*bar[:3], bar[3] + act.tx, bar[4])
-                bars = _put(bars, act.target, bar)
+                bars = put(bars, act.target, bar)
             case Do.COPY:
                 bar = bars[act.target]
                 if bar is None:
@@ -290,18 +290,18 @@ class Explorer:
                 self._published(i, act, bar)
                 if act.use.is_async:
                     self._asynchronous(act.use, dirty, read)
-                bars = _put(bars, act.target, (*bar[:2], bar[2] + act.raises, *bar[3:]))
+                bars = put(bars, act.target, (*bar[:2], bar[2] + act.raises, *bar[3:]))
                 flying |= 1 << self.copy_of[i, pcs[i]]
             case Do.ISSUE | Do.MMA:
                 if act.use.is_async:
                     self._asynchronous(act.use, dirty, read)
             case Do.ACCESS:
                 self._read(act.use, values)
-                values = _written(values, act.use)
+                values = written_to(values, act.use)
                 dirty, read = dirty | act.use.write, read | act.use.read
             case Do.RETIRE:
                 for use in self.landing.get((i, pcs[i]), ()):
-                    values = _written(values, use)
+                    values = written_to(values, use)
                     if not use.is_async:
                         dirty |= use.write
                         read |= use.read
@@ -320,11 +320,11 @@ class Explorer:
                 bit = 1 << (i // 2)
                 if (agreed and agreed != act.n) or arrived & bit:
                     raise Fault
-                held = _put(held, i // 2, done)
+                held = put(held, i // 2, done)
                 arrived |= bit
                 full = 32 * arrived.bit_count() >= act.n
                 after = (done + 1, 0, 0) if full else (done, act.n, arrived)
-                named = _put(named, act.target, after)
+                named = put(named, act.target, after)
             case Do.CLUSTER_ARRIVE:
                 turn = clusters.arrive(turn, i // 2)
             case Do.CLUSTER_WAIT:
@@ -372,56 +372,11 @@ class Explorer:
     def _land(self, state: State, k: int) -> State:
         pcs, bars, named, held, flying, values, dirty, read, kept, turn = state
         act = self.copies[k][1]
-        values = _written(values, act.use)
+        values = written_to(values, act.use)
         if not act.use.is_async:  # st.async
             dirty |= act.use.write
-        bars = _put(bars, act.target, _counted(bars[act.target], act.lands, -act.tx))
+        bars = put(bars, act.target, counted_on(bars[act.target], act.lands, -act.tx))
         return (pcs, bars, named, held, flying & ~(1 << k), values, dirty, read, kept, turn)
 
 
 NOT_PASSED = (-1, 0)
-
-
-def _arrived(bar: Bar | None, act: Act) -> Bar:
-    """After an arrival; Fault if it drops more than there are, or completes what it must not."""
-    after = _counted(bar, act.n, act.tx)
-    assert bar is not None
-    if act.open and after[0] != bar[0]:
-        raise Fault
-    if not act.drop:
-        return after
-    left = bar[1] - act.n
-    if left < 0:
-        raise Fault
-    return (after[0], left, left if after[0] != bar[0] else after[2], *after[3:])
-
-
-def _counted(bar: Bar | None, arrivals: int, tx: int) -> Bar:
-    """After arrivals and bytes; Fault if more arrive than are pending."""
-    if bar is None or arrivals > bar[2]:
-        raise Fault
-    phase, count, pending, bytes_, unfenced = bar
-    pending, bytes_ = pending - arrivals, bytes_ + tx
-    if pending or bytes_:
-        return (phase, count, pending, bytes_, unfenced)
-    return (phase + 1, count, count, 0, unfenced)
-
-
-def _put(items, index, item):  # type: ignore[no-untyped-def]
-    return (*items[:index], item, *items[index + 1 :])
-
-
-def _written(values: tuple[int, ...], use: Use) -> tuple[int, ...]:
-    if not use.brings:
-        return values
-    changed = list(values)
-    for atom, value in use.brings:
-        changed[atom] = value
-    return tuple(changed)
-
-
-def _or(masks) -> int:  # type: ignore[no-untyped-def]
-    total = 0
-    for mask in masks:
-        total |= mask
-    return total
