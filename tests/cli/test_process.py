@@ -53,8 +53,12 @@ def test_an_interrupt_is_one_line(tmp_path: Path) -> None:
     started = tmp_path / "started"
     file = tmp_path / "slow.py"
     file.write_text(f"import time\nopen({str(started)!r}, 'w').close()\ntime.sleep(15)\n")
+    # A shell that runs the tests in the background has its children ignore the interrupt.
     with subprocess.Popen(
-        [*ASYNCSIM, "check", str(file)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*ASYNCSIM, "check", str(file)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as process:
         deadline = time.monotonic() + 10
         while not started.exists() and time.monotonic() < deadline:
