@@ -263,8 +263,8 @@ def commit_cp(a: Agent, s: Step) -> bool:
         if a.rec is not None:
             a.rec.group_committed(a, "cp_async", len(a.cp.committed))
         return True
-    clock = a.model.clock
-    clock.post(max(clock.now, a.copies[0][0]), a.key, _copies_issued, a)
+    clock = a.model.clock  # at the commit, as strict order does: who commits first is served first
+    clock.post(max(clock.now, a.t), a.key, _copies_issued, a)
     return False
 
 
@@ -315,8 +315,7 @@ def raise_and_track(a: Agent, s: Step) -> bool:
 def track_copies(a: Agent, s: Step) -> bool:
     """cp.async.mbarrier.arrive.noinc: arrivals when all copies so far are there."""
     clock = a.model.clock
-    first = a.copies[0][0] if a.copies else a.t
-    clock.post(max(clock.now, first), a.key, _tracked, a)
+    clock.post(max(clock.now, a.t), a.key, _tracked, a)
     return False
 
 
