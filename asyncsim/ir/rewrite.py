@@ -42,9 +42,9 @@ def with_statement(schedule: Schedule, old: Stmt, new: Stmt) -> Schedule:
 
 
 def by_other_lanes(op: Op) -> Op | None:
-    """The op run by all lanes instead of the elected one, or the other way round."""
+    """The op run by all lanes instead of some, or by the elected one instead of all."""
     match op.scope:
-        case Scope.ELECTED:
+        case Scope.ELECTED | Scope.OTHERS:
             return replace(op, scope=Scope.ALL_LANES)
         case Scope.ALL_LANES:
             return replace(op, scope=Scope.ELECTED)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from asyncsim.ir.op import Op
+from asyncsim.ir.rewrite import by_other_lanes, by_other_warps, moved, replaced
 from asyncsim.ir.schedule import Schedule
 from asyncsim.stream.program import Program
 from tests.mutants.operators import is_dropped, is_moved, perturbed
-from tests.mutants.rewrite import by_other_lanes, by_other_warps, moved, replaced
 
 
 @dataclass(frozen=True, slots=True)
