@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.describe import op_text
@@ -10,7 +11,7 @@ from asyncsim.check.model import Agent, Chain, Step, Warp
 from asyncsim.check.report import Fault, StopExecution
 from asyncsim.ir.op import BulkSend, ClcTryCancel, LoadOp
 from asyncsim.rules import Rule
-from asyncsim.sync import SyncFault
+from asyncsim.sync import ClusterBarrierState, SyncFault
 
 
 class ClusterBarrier:
@@ -29,67 +30,53 @@ class ClusterBarrier:
         fault: Callable[[Fault], None],
         wake: Callable[[list[Agent]], None],
     ) -> None:
-        self._layout, self._component, self._warps = layout, component, warps
+        self._layout, self._component = layout, component
         self._fault, self._wake = fault, wake
         self._control_mask = layout.carried
-        self.rounds = 0
+        self.state = ClusterBarrierState(warps)
         self.released = 0
-        self.arrived: set[int] = set()  # warps of the open round
         self._gather = 0
-        self._owed: dict[int, int] = {}  # warp: the round that it has arrived for, not yet waited
-        self._ended: set[int] = set()
         self._waiters: list[Agent] = []
 
     def arrive(self, step: Step, clock: int, *, relaxed: bool) -> None:
         """Count a warp in; a relaxed arrive releases what a fence has covered."""
-        warp = step.warp.index
-        if warp in self._owed:
-            self._undefined(
-                Rule.NAMED_BARRIER_OVERRUN,
-                "arrives on the cluster barrier twice without a wait in between",
-                step,
-            )
-        self._owed[warp] = self.rounds
-        self.arrived.add(warp)
         if relaxed:
             fenced = self._layout.join(step.warp.elected.sent_far, step.warp.others.sent_far)
             clock = clock & self._control_mask | fenced & ~self._control_mask
         self._gather = self._layout.join(self._gather, clock)
-        self._complete()
+        try:
+            complete = self.state.arrive(step.warp.index)
+        except SyncFault as fault:
+            self._undefined(fault, step)
+        self._completed(complete)
 
     def wait(self, agent: Agent, step: Step) -> bool:
         """Whether the round of the warp's arrival is complete; else the agent waits."""
-        own = self._owed.get(step.warp.index)
-        if own is None:
-            self._undefined(
-                Rule.ROLES_DISAGREE, "waits for the cluster barrier without an arrive", step
-            )
-        if self.rounds == own:
+        try:
+            passes = self.state.passes(step.warp.index)
+        except SyncFault as fault:
+            self._undefined(fault, step)
+        if not passes:
             self._waiters.append(agent)
-            return False
-        del self._owed[step.warp.index]
-        return True
+        return passes
 
     def ended(self, warp: Warp, clock: int) -> None:
         """A warp that has exited is not waited for."""
-        self._ended.add(warp.index)
         self._gather = self._layout.join(self._gather, clock & self._control_mask)
-        self._complete()
+        self._completed(self.state.exit(warp.index))
 
-    def _complete(self) -> None:
-        if not self.arrived or len(self.arrived | self._ended) < self._warps:
+    def _completed(self, complete: bool) -> None:
+        if not complete:
             return
-        self.rounds += 1
-        field = self.rounds << self._layout.shift(Section.CONTROL, self._component)
+        field = self.state.generation << self._layout.shift(Section.CONTROL, self._component)
         self.released = self._layout.join(self._gather, field | field << self._layout.width)
-        self.arrived = set()
         waiters, self._waiters = self._waiters, []
         self._wake(waiters)
 
-    def _undefined(self, rule: Rule, what: str, step: Step) -> None:
-        message = f"warp {step.warp.place.warp} {what}"
-        self._fault(Fault(rule=rule, message=message, step=step, name="cluster barrier"))
-        raise StopExecution(SyncFault(rule, message))
+    def _undefined(self, fault: SyncFault, step: Step) -> NoReturn:
+        message = f"warp {step.warp.place.warp} {fault.message}"
+        self._fault(Fault(rule=fault.rule, message=message, step=step, name="cluster barrier"))
+        raise StopExecution(SyncFault(fault.rule, message))
 
 
 class Peers:

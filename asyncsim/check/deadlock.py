@@ -106,7 +106,7 @@ def _needs(
     """The blocked roles that would have to act before this one can go on."""
     dyn = _step(agent).dyn
     if isinstance(dyn.op, ops.BarrierClusterWait):
-        return [u for u in blocked if u.warp.index not in execution.cluster.arrived]
+        return [u for u in blocked if u.warp.index not in execution.cluster.state.arrived]
     if isinstance(dyn.op, ops.BarSync):
         arrived = execution.named.by_id[agent.warp.place.rank, dyn.op.barrier].state.warps
         return [
@@ -236,8 +236,8 @@ def _state_text(execution: Execution, agent: Agent) -> str:
     step = _step(agent)
     dyn = step.dyn
     if isinstance(dyn.op, ops.BarrierClusterWait):
-        c = execution.cluster
-        return f": round {c.rounds}, {len(c.arrived)} of {len(execution.warps)} warps"
+        c = execution.cluster.state
+        return f": round {c.generation}, {len(c.arrived)} of {len(execution.warps)} warps"
     if dyn.barrier is not None:
         b = execution.barriers.by_key[dyn.barrier]
         s = b.state

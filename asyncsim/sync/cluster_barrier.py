@@ -14,42 +14,40 @@ class ClusterBarrierState:
     an arrive, is undefined; a thread that has exited counts as arrived.
     """
 
-    __slots__ = ("_arrived", "_exited", "_owed", "_warps", "generation")
+    __slots__ = ("_exited", "_owed", "_warps", "arrived", "generation")
 
     def __init__(self, warps: int) -> None:
         self.generation = 0
         self._warps = warps
-        self._arrived: set[object] = set()
+        self.arrived: set[object] = set()  # warps of the open round
         self._exited: set[object] = set()
         self._owed: dict[object, int] = {}  # warp: the round that it has arrived for
 
     @property
     def open(self) -> bool:
         """Whether a warp has arrived in a round that is not complete."""
-        return bool(self._arrived)
+        return bool(self.arrived)
 
     @property
     def missing(self) -> int:
         """Warps that the open round waits for."""
-        return self._warps - len(self._arrived | self._exited)
+        return self._warps - len(self.arrived | self._exited)
 
     def arrive(self, warp: object) -> bool:
         """Count a warp in. True if that completes the round."""
         if warp in self._owed:
             raise SyncFault(
                 Rule.NAMED_BARRIER_OVERRUN,
-                "a warp arrives on the cluster barrier twice without a wait in between",
+                "arrives on the cluster barrier twice without a wait in between",
             )
         self._owed[warp] = self.generation
-        self._arrived.add(warp)
+        self.arrived.add(warp)
         return self._complete()
 
     def passes(self, *warps: object) -> bool:
         """Whether the rounds of the warps' last arrivals are complete: they may arrive again."""
         if any(w not in self._owed for w in warps):
-            raise SyncFault(
-                Rule.ROLES_DISAGREE, "a warp waits for the cluster barrier without an arrive"
-            )
+            raise SyncFault(Rule.ROLES_DISAGREE, "waits for the cluster barrier without an arrive")
         if any(self._owed[w] == self.generation for w in warps):
             return False
         for w in warps:
@@ -62,8 +60,8 @@ class ClusterBarrierState:
         return self._complete()
 
     def _complete(self) -> bool:
-        if not self._arrived or self.missing:
+        if not self.arrived or self.missing:
             return False
         self.generation += 1
-        self._arrived.clear()
+        self.arrived.clear()
         return True
