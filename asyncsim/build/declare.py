@@ -26,6 +26,7 @@ from asyncsim.ir.decl import (
     FragmentLayout,
     GlobalTensor,
     Im2col,
+    Im2colMode,
     Interleave,
     Mbarrier,
     NamedBarrier,
@@ -136,11 +137,14 @@ class Declarations:
         upper: Sequence[int],
         swizzle: int = 0,
         oob_fill: OobFill = OobFill.ZERO,
+        mode: str = "im2col",
     ) -> TensorMapHandle:
         """An im2col TMA descriptor of ``tensor`` (batch, up to three of space, channels).
 
         A load brings ``pixels`` x ``channels``: pixels follow each other inside the box that
         begins ``lower`` from the first corner of the space and ends ``upper`` from the last one.
+        ``mode``: "im2col", or "im2col::w" and "im2col::w::128" along the last dimension of space
+        alone, which the corners then name alone.
         """
         self._new_name(name)
         decl = TensorMap(
@@ -150,7 +154,9 @@ class Declarations:
             swizzle=_swizzle(swizzle),
             oob_fill=oob_fill,
             element_strides=(1,) * len(tensor.decl.shape),
-            im2col=Im2col(lower=tuple(map(whole, lower)), upper=tuple(map(whole, upper))),
+            im2col=Im2col(
+                lower=tuple(map(whole, lower)), upper=tuple(map(whole, upper)), mode=_im2col(mode)
+            ),
             loc=caller(),
         )
         self._decls.append(decl)
@@ -330,6 +336,16 @@ def _swizzle(span: int) -> Swizzle:
     except ValueError:
         raise ScheduleError(
             f"swizzle {span!r}", fix="use 0, 32, 64 or 128 (bytes)", loc=caller()
+        ) from None
+
+
+def _im2col(name: str) -> Im2colMode:
+    try:
+        return Im2colMode(name)
+    except ValueError:
+        known = ", ".join(m.value for m in Im2colMode)
+        raise ScheduleError(
+            f"im2col mode {name!r}", fix=f"use one of {known}", loc=caller()
         ) from None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncsim.build.families import Family, reduction
 from asyncsim.build.handles import TensorMapHandle, TileView
-from asyncsim.build.value import Index, as_expr
+from asyncsim.build.value import Index, as_expr, whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
@@ -54,10 +54,15 @@ class TmaFamily(Family):
         offsets: tuple[Index, ...],
         barrier: MbarrierRef,
         *,
+        halo: int | None = None,
         multicast: Index | None = None,
     ) -> None:
         """cp.async.bulk.tensor im2col: the pixels of a ``k.im2col_map`` from ``start`` (batch,
-        space, channel) on, each read ``offsets`` (space) further; bytes count on ``barrier``."""
+        space, channel) on, each read ``offsets`` (space) further; bytes count on ``barrier``.
+
+        By a map of im2col::w, ``offsets`` is one number, and ``halo`` pixels more come at the end
+        (w), or for each 32 of the 128 (w::128): ``dst`` has them as rows of its own.
+        """
         self._k.emit(
             ops.TmaLoad,
             dst=dst.view,
@@ -66,6 +71,7 @@ class TmaFamily(Family):
             mbarrier=barrier,
             multicast=None if multicast is None else as_expr(multicast),
             offsets=tuple(map(as_expr, offsets)),
+            halo=None if halo is None else whole(halo),
         )
 
     def gather4(

@@ -64,13 +64,25 @@ class GlobalTensor:
     loc: SourceLoc | None = None
 
 
+class Im2colMode(Enum):
+    """How the pixels of a load follow each other: through space, or along W alone
+    (cuTensorMapEncodeIm2colWide). A load along W brings a halo after its pixels, or after every
+    32 of its 128."""
+
+    SPACE = "im2col"
+    W = "im2col::w"
+    W128 = "im2col::w::128"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Im2col:
     """The box that the pixels of an im2col map stay in, by the corners' distances from those of the
-    tensor, for each dimension between batch and channels (cuTensorMapEncodeIm2col)."""
+    tensor, for each dimension that they are read along (cuTensorMapEncodeIm2col): those between
+    batch and channels, or W alone."""
 
     lower: tuple[int, ...]
     upper: tuple[int, ...]
+    mode: Im2colMode = Im2colMode.SPACE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

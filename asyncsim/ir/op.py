@@ -187,6 +187,7 @@ class TmaLoad(OpBase):
     shared memory, and the bytes on its own barrier. ``rows``: tile::gather4, the three rows after
     ``src``; each lies one row further on in ``dst``. ``offsets``: by an im2col map; ``src`` is the
     first pixel, and each pixel is read so far from its place (of the filter, in a convolution).
+    ``halo``: by a map of im2col::w, how many pixels more come after a run of them.
     """
 
     dst: SmemView
@@ -196,6 +197,7 @@ class TmaLoad(OpBase):
     multicast: Expr | None = None
     rows: tuple[GlobalView, ...] = ()
     offsets: tuple[Expr, ...] = ()
+    halo: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

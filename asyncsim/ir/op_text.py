@@ -127,8 +127,10 @@ def _copy(op: CopyOp, s: Schedule) -> str:
             return f"cp.async.mbarrier.arrive{'.noinc' if noinc else ''}.b64 {_barrier(barrier)}"
         case ops.TmaLoad(dst=dst, tensor_map=map_, src=src, mbarrier=barrier, multicast=mask):
             to, ranks = ("cta", "") if mask is None else ("cluster", f", ranks {text(mask)}")
-            mode = ".im2col" if op.offsets else ".tile::gather4" if op.rows else ""
+            pixels = s.tensor_map(map_).im2col
+            mode = f".{pixels.mode.value}" if pixels else ".tile::gather4" if op.rows else ""
             boxes = _boxes(src, op.rows) + "".join(f" +{text(e)}" for e in op.offsets)
+            boxes += f" halo {op.halo}" if op.halo is not None else ""
             name = f"cp.async.bulk.tensor.{len(src.shape)}d.shared::{to}.global{mode}"
             return f"{name} {_view(dst, s)}, {map_} {boxes}, {_barrier(barrier)}{ranks}"
         case ops.TmaStore(dst=dst, tensor_map=map_, src=src_view, reduce=reduce):
@@ -390,10 +392,6 @@ def _vector(ref: FragmentRef, s: Schedule) -> str:
 
 
 def _operand(operand: FragmentRef | SmemView | Expr, s: Schedule) -> str:
-    match operand:
-        case FragmentRef():
-            return _registers(operand, s)
-        case SmemView():
-            return _view(operand, s)
-        case _:
-            return text(operand)
+    if isinstance(operand, FragmentRef):
+        return _registers(operand, s)
+    return _view(operand, s) if isinstance(operand, SmemView) else text(operand)

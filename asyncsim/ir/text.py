@@ -183,7 +183,8 @@ def _count(n: int, noun: str) -> str:
 def _box(m: TensorMap) -> str:
     if m.im2col is None:
         return f"box {_sizes(m.box)}"
-    return f"im2col {_sizes(m.box)}, corners {m.im2col.lower} to {m.im2col.upper}"
+    corners = f"corners {m.im2col.lower} to {m.im2col.upper}"
+    return f"{m.im2col.mode.value} {_sizes(m.box)}, {corners}"
 
 
 def _interleave(mode: Interleave) -> str:

@@ -98,7 +98,8 @@ def pixels_maker(r: Resolver, op: ops.TmaLoad, ev: Evaluator) -> Callable[[Value
     """The read of an im2col load: any element of the tensor, which nothing writes."""
     shape = r.schedule.tensor(op.src.tensor).shape
     whole = Access(GlobalBox(op.src.tensor, (0,) * len(shape), shape), False, Proxy.ASYNC)
-    offsets, limit = ev.lanes(op.offsets, one=op.scope is Scope.ELECTED), offset_limit(len(shape))
+    offsets = ev.lanes(op.offsets, one=op.scope is Scope.ELECTED)
+    limit = offset_limit(op, len(shape))
 
     def access(v: Values) -> Access:
         for lane in offsets(v, 0):

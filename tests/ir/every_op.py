@@ -190,6 +190,17 @@ def every_tcgen05_op() -> Schedule:
     pixel_map = k.im2col_map(
         "pixel_map", image, pixels=4, channels=64, lower=(-1, -1), upper=(-1, -1)
     )
+    row_of_pixels_map = k.im2col_map(
+        "row_of_pixels_map",
+        image,
+        pixels=4,
+        channels=64,
+        lower=(-1,),
+        upper=(0,),
+        swizzle=128,
+        mode="im2col::w",
+    )
+    row_of_pixels = k.smem_tile("row_of_pixels", (6, 64), "bf16", swizzle=128)
     done = k.mbarriers("done", count=1)
     r = k.fragment("r", registers=32)
     mine = 32 * k.warp_in_role
@@ -218,6 +229,7 @@ def every_tcgen05_op() -> Schedule:
         k.tma.gather4(row_tile[0], row_map, (0, i, 9, 7), 0, done[0])
         k.tma.gather4(row_tile[0], row_map, (0, i, 9, 7), 0, done[0], multicast=3)
         k.tma.load_im2col(row_tile[0], pixel_map, (0, i, 3, 0), (i, 2), done[0])
+        k.tma.load_im2col(row_of_pixels[0], row_of_pixels_map, (0, i, 3, 0), (i,), done[0], halo=2)
         k.tma.scatter4(row_map, (0, i, 9, 7), 0, row_tile[0])
         k.clc.try_cancel(response[0], done[0])
         k.clc.try_cancel(response[0], done[0], multicast=True)

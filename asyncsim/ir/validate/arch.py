@@ -72,7 +72,9 @@ def needs(op: Op) -> Needs:
             | ops.StAsync()
         ):
             return Needs.HOPPER_ON
-        case ops.TmaLoad(rows=rows) | ops.TmaStore(rows=rows):  # gather4, scatter4
+        case ops.TmaLoad(rows=rows, halo=halo):  # gather4, im2col::w
+            return Needs.SM_100A if rows or halo is not None else Needs.HOPPER_ON
+        case ops.TmaStore(rows=rows):  # scatter4
             return Needs.SM_100A if rows else Needs.HOPPER_ON
         case ops.CommitGroup(kind=kind) | ops.WaitGroup(kind=kind):
             return _GROUPS[kind]

@@ -35,7 +35,7 @@ def _tensor_maps(s: Schedule) -> Iterator[ScheduleError]:
 def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
     """The constraints of cuTensorMapEncodeTiled and Im2col, as (what, how to fix)."""
     if m.im2col is not None:
-        yield from im2col.map_faults(m.box, m.im2col, t)
+        yield from im2col.map_faults(m, m.im2col, t)
     elif len(m.box) != len(t.shape):
         yield f"box of {len(m.box)} dimensions, tensor of {len(t.shape)}", "make them equal"
         return
@@ -114,13 +114,14 @@ def _operands(s: Schedule) -> Iterator[ScheduleError]:
     for op, view in _copies(s):
         tile, m = s.tile(view.tile), s.tensor_map(op.tensor_map)
         t = s.tensor(m.tensor)
-        box = (ROWS, *m.box[1:]) if op.rows else m.box
+        rows = ROWS if op.rows else im2col.rows_of(op, m)
+        box = m.box if rows is None else (rows, *m.box[1:])
         if view.shape != box or tile.dtype is not t.dtype:
-            rows = f"{ROWS} rows of" if op.rows else "a box of"
+            what = "a box of" if rows is None else f"{rows} rows of"
             yield ScheduleError(
                 f"{view.tile} view of shape {view.shape} {tile.dtype.value}, map {m.name!r} has "
-                f"{rows} {m.box} {t.dtype.value}",
-                fix=f"make the view {box}" if op.rows else "make view and box equal",
+                f"{what} {m.box} {t.dtype.value}",
+                fix="make view and box equal" if rows is None else f"make the view {box}",
                 loc=op.loc,
                 rule=Rule.TENSOR_MAP,
             )
