@@ -5,15 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import assert_never, cast
 
+from asyncsim.evaluate.bulk_ops import bulk_step
 from asyncsim.evaluate.cluster_ops import cluster_step
 from asyncsim.evaluate.copy_ops import copy_step
 from asyncsim.evaluate.cta import Blocked, Cta
 from asyncsim.evaluate.errors import EvaluateError
 from asyncsim.evaluate.memory_ops import memory_step
 from asyncsim.evaluate.operands import Operands
+from asyncsim.evaluate.order_ops import order_step
 from asyncsim.evaluate.sync_ops import Step, mbarrier_step, sync_step
 from asyncsim.evaluate.tensor_ops import tensor_step
-from asyncsim.ir.op import ClusterOp, CopyOp, MbarrierOp, MemoryOp, Op, OpBase, SyncOp, TensorOp
+from asyncsim.ir.op import (
+    BulkOp,
+    ClusterOp,
+    CopyOp,
+    Fence,
+    MbarrierOp,
+    MemoryOp,
+    Op,
+    OpBase,
+    SyncOp,
+    TensorOp,
+)
 from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.operands import Evaluator, Values
@@ -46,6 +59,10 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
         return mbarrier_step(op, use, warp, cta)
     if isinstance(op, CopyOp):
         return copy_step(op, use, warp, cta)
+    if isinstance(op, BulkOp):
+        return bulk_step(op, use, warp, cta)
+    if isinstance(op, Fence):
+        return order_step(op)
     if isinstance(op, SyncOp):
         return sync_step(op, warp, cta)
     if isinstance(op, TensorOp):

@@ -137,7 +137,7 @@ def _tma_load(op: ops.TmaLoad, use: Operands, cta: Cta) -> Step:
     outside = tensor.dtype.type(np.nan if fill is OobFill.NAN else 0)
     to = use.window(op.dst, cta.schedule.tile(op.dst.tile).shape)
     start = use.lane_values(op.src.start)
-    receivers = _receivers(op, use, cta)
+    receivers = receivers_of(op, use, cta)
 
     def land(
         target: Array, source: Slices, part: Slices, state: MbarrierState
@@ -161,8 +161,8 @@ def _tma_load(op: ops.TmaLoad, use: Operands, cta: Cta) -> Step:
     return step
 
 
-def _receivers(
-    op: ops.TmaLoad, use: Operands, cta: Cta
+def receivers_of(
+    op: ops.LoadOp, use: Operands, cta: Cta
 ) -> Callable[[Values], list[tuple[Array, MbarrierState]]]:
     """The stage and the mbarrier of each CTA that a load reaches."""
     if op.multicast is None:
@@ -193,7 +193,7 @@ def _receivers(
 
 
 def _tma_store(op: ops.TmaStore, use: Operands, warp: int, cta: Cta) -> Step:
-    combine = _COMBINE[op.reduce]
+    combine = COMBINE[op.reduce]
     tensor = cta.tensors[op.dst.tensor]
     shape = op.dst.shape
     stage = tile_stage(op.src, use, cta)
@@ -250,7 +250,7 @@ def _wait_group(
     return Blocked(op, ready, lambda: "not all four warps have issued the groups it covers")
 
 
-_COMBINE: dict[ReduceOp | None, Callable[[Array, Array], Array]] = {
+COMBINE: dict[ReduceOp | None, Callable[[Array, Array], Array]] = {
     None: lambda old, new: new,
     ReduceOp.ADD: np.add,
     ReduceOp.MIN: np.minimum,

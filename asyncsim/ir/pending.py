@@ -12,7 +12,13 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Interleave, TensorMap
 from asyncsim.ir.schedule import Schedule
 
-PendingOp = ops.CheckedOp | ops.Tcgen05Op
+PendingOp = (
+    ops.TensormapReplace
+    | ops.FenceProxyTensormap
+    | ops.GridDependencyOp
+    | ops.ClcOp
+    | ops.Tcgen05Op
+)
 
 
 def refuse_pending(schedule: Schedule, reader: str) -> None:

@@ -101,6 +101,8 @@ class Tma:
     commit_cycles: Cycles
     wait_cycles: Cycles  # wait_group with nothing left to wait for
     multicast_cycles: Cycles  # how much later a multicast lands
+    bulk_store_latency_cycles: Cycles  # store_latency of a store without a tensor map
+    send_bytes_per_cycle: BytesPerCycle  # engine occupancy of a copy to another CTA's shared memory
 
 
 @dataclass(frozen=True, slots=True)

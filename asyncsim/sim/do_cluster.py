@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, assert_never
 
 from asyncsim.ir import op as ops
+from asyncsim.ir.op import FragmentRef, MbarrierRef
 from asyncsim.sim.path import Cause
 from asyncsim.sim.steps import Bound, Maker, Step
 
@@ -24,19 +25,24 @@ def cluster_maker(b: Bound, op: ops.ClusterOp) -> Maker:
         case ops.BarrierClusterWait():
             return b.constant(b.step(wait, numbers.ticks("barrier.cluster")))
         case ops.StAsync(mbarrier=ref, src=src):
-            place = b.place(ref)
-            amount = src.count * b.model.schedule.fragment(src.name).dtype.bytes * b.times
-            cost, latency = numbers.ticks("smem.store_issue"), numbers.ticks("mbarrier.remote_wake")
-
-            def build(values: Values) -> Step:
-                step = b.step(st_async, cost)
-                step.rank, step.barrier = place(values)
-                step.amount, step.work = amount, (latency,)
-                return step
-
-            return b.table(place, build)
+            return remote_store_maker(b, ref, src)
         case _ as unreachable:
             assert_never(unreachable)
+
+
+def remote_store_maker(b: Bound, ref: MbarrierRef, src: FragmentRef) -> Maker:
+    """Registers on their way to another CTA (st.async, red.async), whose bytes ``ref`` counts."""
+    numbers, place = b.model.numbers, b.place(ref)
+    amount = src.count * b.model.schedule.fragment(src.name).dtype.bytes * b.times
+    cost, latency = numbers.ticks("smem.store_issue"), numbers.ticks("mbarrier.remote_wake")
+
+    def build(values: Values) -> Step:
+        step = b.step(st_async, cost)
+        step.rank, step.barrier = place(values)
+        step.amount, step.work = amount, (latency,)
+        return step
+
+    return b.table(place, build)
 
 
 def _warps(a: Agent) -> tuple[object, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from math import prod
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, assert_never, cast
 
 from asyncsim.ir import op as ops
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 # -- TMA loads ---------------------------------------------------------------------------------
 
 
-def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
-    """work = (engine occupancy of one copy,)"""
+def tma_load_maker(b: Bound, op: ops.LoadOp) -> Maker:
+    """work = (engine occupancy of one copy,); a load without a tensor map is one row of them"""
     numbers, place, box = b.model.numbers, b.place(op.mbarrier), b.box(op.src)
     peers = _receivers(b, op)
     stage = b.ev.value(op.dst.stage)
@@ -34,7 +34,8 @@ def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
     row = numbers.bytes("tma.row")
     overhead = numbers.exact("tma.copy_overhead")
     # A row of the box takes whole turns of the engine, however narrow it is.
-    inner = op.src.shape[-1] * amount // prod(op.src.shape)
+    tiled = isinstance(op, ops.TmaLoad)
+    inner = op.src.shape[-1] * amount // prod(op.src.shape) if tiled else amount
     moved = amount // inner * (-(-inner // row) * row)
     occupancy = max(numbers.exact("tma.min_copy"), moved / rate / TICKS_PER_CYCLE + overhead)
     work = (ticks(occupancy),)
@@ -46,13 +47,24 @@ def tma_load_maker(b: Bound, op: ops.TmaLoad) -> Maker:
         step.rank, step.barrier = place(values)
         step.box, step.value = box(values), stage(values)
         step.amount, step.count, step.work = amount, b.times, work
-        step.name, step.peers = op.tensor_map, peers(values)
+        step.name, step.peers = _engine_name(op), peers(values)
         return step
 
     return build
 
 
-def _receivers(b: Bound, op: ops.TmaLoad) -> Callable[[Values], tuple[int, ...]]:
+def _engine_name(op: ops.LoadOp | ops.StoreOp) -> str:
+    """The tensor map of a copy; of one without, the tensor."""
+    match op:
+        case ops.TmaLoad(tensor_map=name) | ops.TmaStore(tensor_map=name):
+            return name
+        case ops.BulkLoad(src=box) | ops.BulkStore(dst=box):
+            return box.tensor
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _receivers(b: Bound, op: ops.LoadOp) -> Callable[[Values], tuple[int, ...]]:
     """The CTAs that a multicast reaches; none for a load that is no multicast."""
     if op.multicast is None:
         return lambda values: ()
@@ -114,7 +126,7 @@ def _request(a: Agent, s: Step, indices: tuple[int, ...], start: int, cause: Cau
         a.rec.flight(a, s, indices, start, landing)
     if not s.peers:
         to = cta if s.rank < 0 else cta.cluster.cta(s.rank)
-        _lands(a, to, s, landing, why)
+        land_in(a, to, s, landing, why)
         return
     later = model.numbers.ticks("tma.multicast")
     for rank in s.peers:
@@ -122,10 +134,10 @@ def _request(a: Agent, s: Step, indices: tuple[int, ...], start: int, cause: Cau
         if peer is not cta:
             latency = model.tma_latency.l2
             at, because = model.memory.deliver(peer.sm, start, s.amount, landing, latency, why)
-        _lands(a, peer, s, at + later, after(because, at + later, LATENCY_L2))
+        land_in(a, peer, s, at + later, after(because, at + later, LATENCY_L2))
 
 
-def _lands(a: Agent, to: Cta, s: Step, landing: int, why: Cause) -> None:
+def land_in(a: Agent, to: Cta, s: Step, landing: int, why: Cause) -> None:
     """The bytes count on the barrier of the CTA that they go to."""
     if a.model.strict:
         a.model.clock.post(landing, to.sm.key, _land, (a, to, s, landing, why))
@@ -142,14 +154,15 @@ def _land(args: tuple[Agent, Cta, Step, int, Cause]) -> None:
 # -- TMA stores and bulk groups ----------------------------------------------------------------
 
 
-def tma_store_maker(b: Bound, op: ops.TmaStore) -> Maker:
+def tma_store_maker(b: Bound, op: ops.StoreOp) -> Maker:
     """work = (engine occupancy, latency beside it)"""
     numbers, amount = b.model.numbers, b.bytes(op.dst)
     step = b.step(tma_store, numbers.ticks("tma.store_issue") * b.lanes)
     rate = numbers.rate("tma.store" if op.reduce is None else "tma.reduce")
     occupancy = amount / rate / TICKS_PER_CYCLE
-    step.work = (ticks(occupancy), numbers.ticks("tma.store_latency"))
-    step.amount, step.count, step.name = amount, b.times, op.tensor_map
+    latency = "tma.store_latency" if isinstance(op, ops.TmaStore) else "tma.bulk_store_latency"
+    step.work = (ticks(occupancy), numbers.ticks(latency))
+    step.amount, step.count, step.name = amount, b.times, _engine_name(op)
     return b.constant(step)
 
 

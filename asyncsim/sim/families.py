@@ -10,7 +10,7 @@ from typing import assert_never
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, MbarrierOp, MbarrierRef, MemScope, Scope
 from asyncsim.ir.pending import PendingOp, refused
-from asyncsim.sim import do_cluster, do_compute, do_copy, do_registers, do_sync, do_tensor
+from asyncsim.sim import do_bulk, do_cluster, do_compute, do_copy, do_registers, do_sync, do_tensor
 from asyncsim.sim.steps import Bound, Maker, Run, StateKey, Step
 
 GROUPS: dict[GroupKind, tuple[Run, Run, str]] = {
@@ -64,6 +64,19 @@ def make(b: Bound) -> Maker:
             | ops.SetMaxNReg()
         ):
             return _sync(b, op)
+        case (
+            ops.BulkLoad()
+            | ops.BulkStore()
+            | ops.BulkSend()
+            | ops.RedAsync()
+            | ops.BulkPrefetch()
+            | ops.TmaPrefetch()
+            | ops.PrefetchTensorMap()
+        ):
+            return do_bulk.bulk_maker(b, op)
+        case ops.Fence(fence_scope=scope):
+            key = "fence.cta" if scope is ops.FenceScope.CTA else "fence.gpu"
+            return b.constant(b.step(do_sync.fence, b.model.numbers.ticks(key)))
         case ops.WgmmaFence() | ops.WgmmaMmaAsync():
             return _tensor(b, op)
         case ops.BarrierClusterArrive() | ops.BarrierClusterWait() | ops.StAsync():

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import Mbarrier
+from asyncsim.ir.decl import Mbarrier, TensorMap
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.machine import TICKS_PER_CYCLE, Curve, Machine
@@ -36,6 +36,10 @@ from asyncsim.stream import Program
 
 if TYPE_CHECKING:
     from asyncsim.sim.tracing import Recorder
+
+_BY_MAP = frozenset({ops.TmaLoad, ops.TmaPrefetch, ops.PrefetchTensorMap})
+_READ_BY_TMA = frozenset({ops.TmaLoad, ops.BulkLoad, ops.BulkPrefetch, ops.TmaPrefetch})
+_BY_TMA = _READ_BY_TMA | {ops.TmaStore, ops.BulkStore, ops.BulkSend}
 
 
 class Model:
@@ -74,22 +78,23 @@ class Model:
                 self.remote_handover = n.ticks("mbarrier.remote_wake")
         self.tma_latency = self.tma_far = self.cp_latency = self.ld_latency = NO_LATENCY
         self.descriptor = 0
-        if ops.TmaLoad in kinds:
+        if kinds & _READ_BY_TMA:
             self.tma_latency = near = _latency(n, "tma")
             far = Line(n.curve("tma.landing_dram_far"))
             self.tma_far = replace(near, alone=far, near=near.alone)
             self.spread = n.ticks("l2.spread")
+        if kinds & _BY_MAP:
             self.descriptor = n.ticks("tma.descriptor_first_use")
         if ops.CpAsync in kinds:
             self.cp_latency = _latency(n, "cp_async")
         if ops.LdGlobal in kinds:
             alone = Line(Curve(((0, n.exact("dram.latency")),)))
             self.ld_latency = Latency(n.ticks("l2.latency"), n.ticks("dram.latency"), alone)
-        tma = ops.TmaLoad in kinds or ops.TmaStore in kinds
-        self.queue_depth = n.count("tma.queue_depth") if tma else 1
+        self.queue_depth = n.count("tma.queue_depth") if kinds & _BY_TMA else 1
         self.wgmma_queue = n.count("wgmma.queue_depth") if ops.WgmmaMmaAsync in kinds else 1
         self.prologue, self.ending = n.ticks("launch.prologue"), n.ticks("launch.end")
         self.barriers = _barrier_indices(schedule)
+        self.map_names = frozenset(m.name for m in schedule.of_kind(TensorMap))
         self.extras = self._wake_extras(n)
         turns, exited = turn_costs(schedule), left_alone(schedule)
         contended = self._compute_shared()
@@ -214,7 +219,10 @@ class SmState:
         return starts[0]
 
     def descriptor(self, name: str, now: int) -> int:
-        """When the engine has the tensor map: its first use on an SM fetches it."""
+        """When the engine has the tensor map: its first use on an SM fetches it. A copy without a
+        map, of a tensor ``name``, waits for none."""
+        if name not in self.model.map_names:
+            return now
         ready = self.maps.get(name)
         if ready is None:
             ready = self.maps[name] = now + self.model.descriptor

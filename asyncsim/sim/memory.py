@@ -185,13 +185,38 @@ class Memory:
         return landing, why
 
     def deliver(
-        self, sm: SmState, time: int, amount: int, landing: int, latency: int, cause: Cause
+        self,
+        sm: SmState,
+        time: int,
+        amount: int,
+        landing: int,
+        latency: int,
+        cause: Cause,
+        label: str = LATENCY_L2,
     ) -> tuple[int, Cause]:
-        """When the bytes of a multicast have landed in ``sm`` too, through its fill port; in the SM
-        of the issuer they land at ``landing``, because of ``cause``."""
+        """When the bytes of a multicast, or of a send, have landed in ``sm`` too, through its fill
+        port; without it they land at ``landing``, because of ``cause``."""
         _, end, _, why = sm.port.serve(time, amount, cause)
         at = end + latency
-        return (at, (at, LATENCY_L2, end, why)) if at > landing else (landing, cause)
+        return (at, (at, label, end, why)) if at > landing else (landing, cause)
+
+    def prefetch(
+        self,
+        cta: Cta,
+        time: int,
+        amount: int,
+        box: Box | None,
+        share: Share,
+        latency: Latency,
+        cause: Cause,
+    ) -> None:
+        """Bring a box to L2 from ``time`` on, unless it is there or on its way; nobody waits."""
+        if box is None or not share.miss or self._look_up(cta, time, amount, box, share):
+            return
+        size = amount * share.dram[0] // share.dram[1]
+        _, end, _, why = self.dram.serve(time, size, cause)
+        landing = end + latency.dram
+        self._remember(box, landing, (landing, LATENCY_DRAM, end, why), size * share.copies)
 
     @staticmethod
     def _carried(share: Share, amount: int, *, apart: bool) -> int:

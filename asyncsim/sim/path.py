@@ -14,6 +14,7 @@ Cause = tuple[int, str, int, Any]
 LAUNCH, DESCRIPTOR = "launch", "descriptor fetch"
 SYNC = "synchronisation"
 LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL = "L2 latency", "DRAM latency", "wgmma tail"
+LATENCY_PEER = "latency between CTAs"
 TMA, PORT, GPC, DRAM, L2_WRITE = (
     "TMA engine",
     "fill port",
@@ -29,7 +30,7 @@ TENSOR, SMEM, LSU, PIPE, STORE = (
     "global store port",
 )
 SERVERS = frozenset({TMA, PORT, GPC, DRAM, L2_WRITE, TENSOR, SMEM, LSU, PIPE, STORE})
-LATENCIES = frozenset({LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL})
+LATENCIES = frozenset({LATENCY_L2, LATENCY_DRAM, LATENCY_PEER, WGMMA_TAIL})
 
 BOUND_SHARE, BARRIER_SHARE, SATURATED, LATENCY_SHARE = 0.90, 0.50, 0.98, 0.40
 
@@ -51,7 +52,7 @@ def walk(cause: Cause | None) -> tuple[dict[str, int], int]:
     while cause is not None:
         end, label, start, previous = cause
         shares[label] = shares.get(label, 0) + end - start
-        if label in (LATENCY_L2, LATENCY_DRAM):
+        if label in (LATENCY_L2, LATENCY_DRAM, LATENCY_PEER):
             wraps += 1
         if previous is not None and previous[0] < start:
             shares[LAUNCH] = shares.get(LAUNCH, 0) + start - previous[0]

@@ -16,7 +16,7 @@ from math import prod
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
-from asyncsim.ir.op import GlobalView
+from asyncsim.ir.op import GlobalView, OpBase
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 from asyncsim.sim.placement import Placement
@@ -41,6 +41,7 @@ class Share:
 
 PRIVATE_MISS = Share(True, (1, 1), (1, 1), (0, 1))
 PRIVATE_HIT = Share(False, (1, 1), (1, 1), (0, 1))
+_TMA_READS = ops.LoadOp | ops.BulkPrefetch | ops.TmaPrefetch
 LINE_BYTES = 128  # of rows below it all that is repeated comes again when SMs are apart
 # Of L2: lines that GPCs of both read are in both (NVIDIA A100 whitepaper); lines that are written
 # take as much room.
@@ -63,6 +64,7 @@ class Sharing:
         self._schedule, self._placement, self._capacity = schedule, placement, capacity_bytes
         self._first = _first_touches(schedule)
         self._row_bytes = _row_bytes(schedule)
+        self._hints = {op.id for op in schedule.ops() if isinstance(op, ops.PrefetchOp)}
         self._waves: list[dict[int, _Wave]] = []
         self._seen: dict[Key, int] = {}  # first box of a load -> bytes fetched before, in all
         self._fetched = 0
@@ -93,7 +95,8 @@ class Sharing:
             again = self._again if self._row_bytes[op_id] >= LINE_BYTES else Fraction(1)
             waves[op_id] = _Wave(self._placement, by_cta, known, again)
             wave = waves[op_id]
-            fetched += sum(key[-1] * wave.copies(key) for key in known)  # type: ignore[operator, misc]
+            if op_id not in self._hints:  # what a prefetch brings, a load brings, too
+                fetched += sum(key[-1] * wave.copies(key) for key in known)  # type: ignore[operator, misc]
         for by_cta in keys.values():
             for key in by_cta.values():
                 self._seen[key] = self._fetched
@@ -163,7 +166,7 @@ def _views(schedule: Schedule) -> dict[int, GlobalView]:
     return {
         op.id: op.src
         for op in schedule.ops()
-        if isinstance(op, ops.TmaLoad | ops.CpAsync | ops.LdGlobal)
+        if isinstance(op, _TMA_READS | ops.CpAsync | ops.LdGlobal)
     }
 
 
@@ -171,9 +174,9 @@ def _row_bytes(schedule: Schedule) -> dict[int, int]:
     """The innermost extent of every load by op id; a warp's copies and loads lie side by side."""
     rows: dict[int, int] = {}
     for op in schedule.ops():
-        if isinstance(op, ops.TmaLoad):
+        if isinstance(op, ops.TmaLoad | ops.TmaPrefetch):
             rows[op.id] = op.src.shape[-1] * schedule.tensor(op.src.tensor).dtype.bytes
-        elif isinstance(op, ops.CpAsync | ops.LdGlobal):
+        elif isinstance(op, ops.BulkLoad | ops.BulkPrefetch | ops.CpAsync | ops.LdGlobal):
             rows[op.id] = LINE_BYTES
     return rows
 
@@ -183,7 +186,7 @@ def _bytes(schedule: Schedule, *, reads: bool) -> int:
     if reads:
         names = {view.tensor for view in _views(schedule).values()}
     else:
-        stores = (op for op in schedule.ops() if isinstance(op, ops.TmaStore | ops.StGlobal))
+        stores = (op for op in schedule.ops() if isinstance(op, ops.StoreOp | ops.StGlobal))
         names = {op.dst.tensor for op in stores}
     tensors = [schedule.tensor(name) for name in names]
     return sum(prod(t.shape) * t.dtype.bytes for t in tensors)
@@ -251,10 +254,10 @@ def _write(
                 _write(schedule, others, depth, lines, views)
             case Set(var=var, value=value):
                 lines.append(f"{pad}v_{var} = {_expr(value)}")
-            case ops.TmaLoad() | ops.CpAsync() | ops.LdGlobal():
+            case OpBase() if s.id in views:
                 view = views[s.id]
                 size = prod(view.shape) * schedule.tensor(view.tensor).dtype.bytes
-                size *= 1 if isinstance(s, ops.TmaLoad) else 32
+                size *= 1 if isinstance(s, _TMA_READS) else 32
                 start = "".join(f"{_expr(e)}, " for e in view.start)
                 key = f"({view.tensor!r}, ({start}), {size} * turns)"
                 lines.append(f"{pad}out.setdefault({s.id}, {key})")

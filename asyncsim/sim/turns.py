@@ -70,7 +70,7 @@ def _kind(body: tuple[Stmt, ...], elected: bool) -> str:
     direct = {type(op) for op in _direct(body)}
     if ops.WgmmaMmaAsync in direct:
         return "code.wgmma_consumer"
-    if ops.TmaLoad in direct:
+    if direct & {ops.TmaLoad, ops.BulkLoad}:
         return "code.producer_elected" if elected else "code.producer_all_lanes"
     if ops.CpAsync in direct:
         return "code.cp_async"

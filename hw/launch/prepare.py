@@ -12,7 +12,7 @@ from asyncsim.hw.compile import Compiled
 from asyncsim.hw.launch.protocol import MapSpec, RunSpec, TensorSpec
 from asyncsim.hw.render import Parameter, ParameterKind
 from asyncsim.ir.decl import GlobalTensor, OobFill, TensorMap
-from asyncsim.ir.op import TmaStore
+from asyncsim.ir.op import StoreOp
 from asyncsim.ir.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def make_spec(
     ``expected``: what the outputs must hold after each launch.
     """
     images = expected or {}
-    sums = {o.dst.tensor for o in schedule.ops() if isinstance(o, TmaStore) and o.reduce}
+    sums = {o.dst.tensor for o in schedule.ops() if isinstance(o, StoreOp) and o.reduce}
     tensors = {
         t.name: _tensor(
             t, inputs.get(t.name), folder, read_outputs, images.get(t.name), t.name in sums

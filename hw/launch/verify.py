@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.decl import GlobalTensor
+from asyncsim.ir.op import StGlobal, StoreOp
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import GlobalBox
 from asyncsim.stream import Program
@@ -120,7 +121,7 @@ def written(schedule: Schedule, ctas: tuple[int, ...]) -> dict[str, Array]:
 
     masks = {t.name: np.zeros(t.shape, bool) for t in schedule.of_kind(GlobalTensor) if t.output}
     program = Program(schedule)
-    writers = {o.id for o in schedule.ops() if type(o).__name__ in ("StGlobal", "TmaStore")}
+    writers = {o.id for o in schedule.ops() if isinstance(o, StGlobal | StoreOp)}
     x, y, _ = schedule.grid
     for cta in ctas:
         block = (cta % x, cta // x % y, cta // (x * y))

@@ -22,12 +22,12 @@ def render_copy(c: Context, op: CopyOp) -> None:
             c.put_guarded(_multicast(c, op, c_text(mask)))
         case ops.TmaLoad(dst=dst, tensor_map=name, src=src, mbarrier=ref):
             at = f"smem_base + {c_text(c.logical_bytes(dst))}"
-            c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {_coordinates(src)});")
+            c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {coordinates(src)});")
         case ops.TmaStore(reduce=reduce) if reduce is not None:
             c.put_guarded(_reduce(c, op, reduce.value))
         case ops.TmaStore(dst=box, tensor_map=name, src=view):
             at = f"smem_base + {c_text(c.logical_bytes(view))}"
-            c.put_guarded(f"tma_store(m_{name}, {at}, {_coordinates(box)});")
+            c.put_guarded(f"tma_store(m_{name}, {at}, {coordinates(box)});")
         case ops.CommitGroup(kind=kind):
             _commit(c, kind)
         case ops.WaitGroup(kind=kind, n=n, read=read):
@@ -36,7 +36,7 @@ def render_copy(c: Context, op: CopyOp) -> None:
             assert_never(unreachable)
 
 
-def _coordinates(box: GlobalView) -> str:
+def coordinates(box: GlobalView) -> str:
     """TMA counts coordinates innermost first; the view is row-major."""
     return ", ".join(c_text(s) for s in reversed(box.start))
 
@@ -50,12 +50,12 @@ def _multicast(c: Context, op: ops.TmaLoad, mask: str) -> str:
     name = f"tma_load_multicast_{n}d"
     places = ", ".join(f"%{4 + d}" for d in range(n))
     c.functions[name] = (
-        f"DEV void {name}(u32 dst, const TensorMap& m, u32 bar, unsigned short ctas, {_formals(n)})"
+        f"DEV void {name}(u32 dst, const TensorMap& m, u32 bar, unsigned short ctas, {formals(n)})"
         f' {{\n  asm volatile("{opcode} [%0], [%1, {{{places}}}], [%2], %3;"\n'
-        f'               :: "r"(dst), "l"(&m), "r"(bar), "h"(ctas), {_inputs(n)} : "memory");\n}}'
+        f'               :: "r"(dst), "l"(&m), "r"(bar), "h"(ctas), {inputs(n)} : "memory");\n}}'
     )
     at, barrier = f"smem_base + {c_text(c.logical_bytes(op.dst))}", c.barrier(op.mbarrier)
-    return f"{name}({at}, m_{op.tensor_map}, {barrier}, {mask}, {_coordinates(op.src)});"
+    return f"{name}({at}, m_{op.tensor_map}, {barrier}, {mask}, {coordinates(op.src)});"
 
 
 def _reduce(c: Context, op: ops.TmaStore, reduce: str) -> str:
@@ -64,19 +64,19 @@ def _reduce(c: Context, op: ops.TmaStore, reduce: str) -> str:
     name = f"tma_reduce_{reduce}_{n}d"
     places = ", ".join(f"%{2 + d}" for d in range(n))
     c.functions[name] = (
-        f"DEV void {name}(const TensorMap& m, u32 src, {_formals(n)})"
+        f"DEV void {name}(const TensorMap& m, u32 src, {formals(n)})"
         f' {{\n  asm volatile("{opcode} [%0, {{{places}}}], [%1];"\n'
-        f'               :: "l"(&m), "r"(src), {_inputs(n)} : "memory");\n}}'
+        f'               :: "l"(&m), "r"(src), {inputs(n)} : "memory");\n}}'
     )
     at = f"smem_base + {c_text(c.logical_bytes(op.src))}"
-    return f"{name}(m_{op.tensor_map}, {at}, {_coordinates(op.dst)});"
+    return f"{name}(m_{op.tensor_map}, {at}, {coordinates(op.dst)});"
 
 
-def _formals(n: int) -> str:
+def formals(n: int) -> str:
     return ", ".join(f"int x{d}" for d in range(n))
 
 
-def _inputs(n: int) -> str:
+def inputs(n: int) -> str:
     return ", ".join(f'"r"(x{d})' for d in range(n))
 
 

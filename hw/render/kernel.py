@@ -31,6 +31,7 @@ from asyncsim.ir.stmt import Specialize
 
 _DEVICE = Path(__file__).parent / "device"
 PLAIN = Variant()
+_TMA = {ops.TmaLoad, ops.TmaStore, ops.BulkLoad, ops.BulkStore}  # and the bulk groups of stores
 
 
 def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -> Rendered:
@@ -80,8 +81,10 @@ def _device_code(schedule: Schedule, variant: Variant) -> str:
     files = ["base", "memory"]
     if any(issubclass(t, ops.MbarrierOp) for t in used):
         files.append("mbarrier")
-    if used & {ops.TmaLoad, ops.TmaStore} or schedule.of_kind(TensorMap):
+    if used & _TMA or schedule.of_kind(TensorMap):
         files.append("tma")
+    if any(issubclass(t, ops.BulkOp) for t in used):
+        files.append("bulk")
     if used & {ops.CpAsync, ops.CpAsyncMbarrierArrive} or any(
         isinstance(o, ops.CommitGroup | ops.WaitGroup) and o.kind is ops.GroupKind.CP_ASYNC
         for o in schedule.ops()
@@ -90,7 +93,7 @@ def _device_code(schedule: Schedule, variant: Variant) -> str:
     if used & {ops.WgmmaMmaAsync, ops.WgmmaFence}:
         files.append("wgmma")
     if schedule.cluster_ctas > 1 or any(
-        isinstance(o, ops.ClusterOp)
+        isinstance(o, ops.ClusterOp | ops.BulkSend | ops.RedAsync)
         or (isinstance(o, ops.MbarrierArriveOp | ops.MbarrierWaitOp) and is_ordered(o))
         for o in schedule.ops()
     ):
@@ -134,9 +137,14 @@ def _plain_tensors(schedule: Schedule) -> set[str]:
             case (
                 ops.CpAsync(src=GlobalView(tensor, _, _))
                 | ops.LdGlobal(src=GlobalView(tensor, _, _))
+                | ops.BulkLoad(src=GlobalView(tensor, _, _))
+                | ops.BulkPrefetch(src=GlobalView(tensor, _, _))
             ):
                 out.add(tensor)
-            case ops.StGlobal(dst=GlobalView(tensor, _, _)):
+            case (
+                ops.StGlobal(dst=GlobalView(tensor, _, _))
+                | ops.BulkStore(dst=GlobalView(tensor, _, _))
+            ):
                 out.add(tensor)
             case _:
                 pass

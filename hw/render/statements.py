@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncsim.hw.render.bulk import render_bulk
 from asyncsim.hw.render.cluster import render_cluster
 from asyncsim.hw.render.context import C_TYPES, Context, place_of
 from asyncsim.hw.render.copy import render_copy
@@ -9,6 +10,7 @@ from asyncsim.hw.render.expr import c_text, condition
 from asyncsim.hw.render.hooks import END_WORD, is_delayed, is_stamped
 from asyncsim.hw.render.mbarrier import render_mbarrier
 from asyncsim.hw.render.memory import render_memory
+from asyncsim.hw.render.order import render_order
 from asyncsim.hw.render.sync import render_sync
 from asyncsim.hw.render.tensor import render_tensor
 from asyncsim.ir import op as ops
@@ -185,7 +187,9 @@ def _fragments(op: OpBase) -> list[FragmentRef]:
             return [ref]
         case ops.LdGlobal(dst=ref) | ops.LdShared(dst=ref):
             return [ref]
-        case ops.StGlobal(src=ref) | ops.StShared(src=ref) | ops.StAsync(src=ref):
+        case ops.StGlobal(src=ref) | ops.StShared(src=ref):
+            return [ref]
+        case ops.StAsync(src=ref) | ops.RedAsync(src=ref):
             return [ref]
         case ops.Compute(operands=operands):
             return [o for o in operands if isinstance(o, FragmentRef)]
@@ -232,6 +236,10 @@ def _render_op(c: Context, op: Op) -> None:
         render_tensor(c, op)
     elif isinstance(op, ops.ClusterOp):
         render_cluster(c, op)
+    elif isinstance(op, ops.BulkOp):
+        render_bulk(c, op)
+    elif isinstance(op, ops.Fence):
+        render_order(c, op)
     elif isinstance(op, PendingOp):
         refused(op)
     else:

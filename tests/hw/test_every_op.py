@@ -20,12 +20,15 @@ from asyncsim.predict.result import Verdict
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
 CLUSTERS = Path(__file__).parent / "cluster_scenarios.py"
+BULK = Path(__file__).parent / "bulk_scenarios.py"
 ZOO = find_scenario(str(Path(__file__).parent / "zoo_scenario.py"))
 
 
 def test_every_op_is_rendered() -> None:
-    clusters = [find_scenario(f"{CLUSTERS}:{name}").build({}) for name in ("neighbours", "mailbox")]
-    schedules = [ZOO.build({}), ws_gemm.build({}), *clusters]
+    names = [f"{CLUSTERS}:neighbours", f"{CLUSTERS}:mailbox"]
+    names += [f"{BULK}:{n}" for n in ("bulk_copy", "all_to_all", "into_first", "prefetched")]
+    others = [find_scenario(name).build({}) for name in (*names, f"{BULK}:fenced")]
+    schedules = [ZOO.build({}), ws_gemm.build({}), *others]
     used = {type(op) for s in schedules for op in s.ops()}
     assert {c.__name__ for c in (*used, *get_args(PendingOp))} == {c.__name__ for c in get_args(Op)}
     for s in schedules:

@@ -176,3 +176,15 @@ def test_reductions_that_do_not_exist(op: str, dtype: str, known: str) -> None:
             k.bulk.wait_group(0)
 
     expect(build, f"TMA reduction {op!r} of {dtype}", f"it works on {known}", Rule.TENSOR_MAP)
+
+
+def test_a_bulk_reduction_works_on_the_same_types() -> None:
+    def build(k: ScheduleBuilder) -> None:
+        out = k.global_tensor("out", (8, 32), "f32", output=True)
+        tile = k.smem_tile("tile", (8, 32), "f32")
+        with k.elect_thread():
+            k.bulk.reduce(out.box((0, 0), (8, 32)), tile[0], op="max")
+            k.bulk.commit_group()
+            k.bulk.wait_group(0)
+
+    expect(build, "BulkStore: max of f32", "this reduction works on i32, u32, f16, bf16")

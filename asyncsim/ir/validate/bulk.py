@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import prod
 
 from asyncsim.errors import ScheduleError
@@ -16,7 +16,16 @@ from asyncsim.rules import Rule
 
 UNIT = 16
 _WORDS = (DType.I32, DType.U32)
-_BITS = (ReduceOp.AND, ReduceOp.OR, ReduceOp.XOR)
+_SUMS = (*_WORDS, DType.F16, DType.BF16, DType.F32)
+REDUCED: Mapping[ReduceOp, tuple[DType, ...]] = {
+    ReduceOp.ADD: _SUMS,
+    ReduceOp.MIN: _SUMS[:-1],
+    ReduceOp.MAX: _SUMS[:-1],
+    ReduceOp.AND: _WORDS,
+    ReduceOp.OR: _WORDS,
+    ReduceOp.XOR: _WORDS,
+}
+"""What each reduction into global memory works on (PTX ISA, cp.reduce.async.bulk)."""
 
 
 def _copied(op: OpBase) -> tuple[GlobalView | SmemView, ...]:
@@ -116,9 +125,7 @@ def _reductions(s: Schedule) -> Iterator[ScheduleError]:
             case ops.BulkSend(dst=view, reduce=ReduceOp() as how):
                 dtype, known = s.tile(view.tile).dtype, _WORDS
             case ops.BulkStore(src=view, reduce=ReduceOp() as how):
-                dtype, known = s.tile(view.tile).dtype, tuple(DType)
-                if how in _BITS:
-                    known = _WORDS
+                dtype, known = s.tile(view.tile).dtype, REDUCED[how]
             case _:
                 continue
         if dtype not in known:

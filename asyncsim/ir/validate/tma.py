@@ -8,9 +8,10 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor, Interleave, OobFill, Swizzle, TensorMap
 from asyncsim.ir.dtype import DType
-from asyncsim.ir.op import GlobalView, ReduceOp, Scope, SmemView
+from asyncsim.ir.op import GlobalView, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate import im2col
+from asyncsim.ir.validate.bulk import REDUCED
 from asyncsim.ir.validate.views import is_contiguous, parts_of
 from asyncsim.rules import Rule
 
@@ -221,24 +222,13 @@ def _copies(s: Schedule) -> Iterator[tuple[ops.TmaLoad | ops.TmaStore, SmemView]
             yield op, op.src
 
 
-_REDUCED = {
-    ReduceOp.ADD: frozenset({DType.I32, DType.U32, DType.F16, DType.BF16, DType.F32}),
-    ReduceOp.MIN: frozenset({DType.I32, DType.U32, DType.F16, DType.BF16}),
-    ReduceOp.MAX: frozenset({DType.I32, DType.U32, DType.F16, DType.BF16}),
-    ReduceOp.AND: frozenset({DType.I32, DType.U32}),
-    ReduceOp.OR: frozenset({DType.I32, DType.U32}),
-    ReduceOp.XOR: frozenset({DType.I32, DType.U32}),
-}
-"""What each reduction works on (PTX ISA, cp.reduce.async.bulk)."""
-
-
 def _reductions(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
         if not isinstance(op, ops.TmaStore) or op.reduce is None:
             continue
-        dtype, known = s.tensor(op.dst.tensor).dtype, _REDUCED[op.reduce]
+        dtype, known = s.tensor(op.dst.tensor).dtype, REDUCED[op.reduce]
         if dtype not in known:
-            names = ", ".join(d.value for d in DType if d in known)
+            names = ", ".join(d.value for d in known)
             yield ScheduleError(
                 f"TMA reduction {op.reduce.value!r} of {dtype.value}",
                 fix=f"it works on {names}",
