@@ -82,6 +82,11 @@ class _Differences:
             self.by_number.append(deviation)
         return known
 
+    def value(self, number: int, thread: int, pc: int) -> int:
+        """The generation that an op, which has been executed, counted in or saw."""
+        own = (g for *key, g in self.by_number[number] if key == [thread, pc, False])
+        return next(own, self.reference[thread, pc, False])
+
 
 class Search:
     """Explores a skeleton within a budget of states."""
@@ -274,15 +279,29 @@ class Search:
                 generation = b[0] - (op.move in (Move.WAIT, Move.WAIT_STATE))
                 if op.move is Move.PEEK:
                     passed = (b[0] & 1) != op.count
-                    generation = b[0] - 1 if passed else -2
-                    held = _put(held, op.state, (op.target, generation) if passed else _FAILED)
-                elif op.move is Move.WAIT and op.state >= 0 and held[op.state] != _FAILED:
-                    generation = held[op.state][1]
+                    if op.state >= 0:
+                        token = (op.target, generation - 1) if passed else _FAILED
+                        held = _put(held, op.state, token)
+                    news = passed and generation > self._known(difference, i, pc)
+                    generation = generation - 1 if news and not op.quiet else _NO_NEWS
+                elif op.move is Move.WAIT and op.state >= 0:
+                    if held[op.state] != _FAILED:
+                        generation = held[op.state][1]
+                    if op.last:
+                        held = _put(held, op.state, _FAILED)
                 elif op.move is Move.ARRIVE and op.state >= 0:
                     held = _put(held, op.state, (op.target, b[0]))
                 difference = self._differences.after(difference, i, pc, False, generation)
                 barriers = (*barriers[: op.target], changed, *barriers[op.target + 1 :])
         return (tuple(moved), barriers, named, rounds, flying, held, difference)
+
+    def _known(self, difference: int, i: int, pc: int) -> int:
+        """How many phases of an op's barrier its observer saw complete at its last wait for it."""
+        ops = self._s.threads[i].ops
+        for before in range(pc - 1, -1, -1):
+            if ops[before].move is Move.WAIT and ops[before].target == ops[pc].target:
+                return 1 + self._differences.value(difference, i, before)
+        return 0
 
     def _land(self, state: State, i: int, pc: int) -> State | None:
         pcs, barriers, named, rounds, flying, held, difference = state
@@ -310,6 +329,8 @@ Barrier = tuple[int, int, int, int]
 
 _FAILED = (-1, -1)
 """What a token holds while its peek has not passed."""
+_NO_NEWS = -2
+"""The generation that a peek saw, if it tells its observer nothing."""
 
 
 def _put(

@@ -14,6 +14,7 @@ from itertools import accumulate, product
 
 from asyncsim.check.elections import Election, Elections
 from asyncsim.check.model import Who
+from asyncsim.check.peeks import peeks_of
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, MaxNRegDirection, Scope
 from asyncsim.ir.schedule import Schedule
@@ -56,7 +57,8 @@ class SkeletonOp:
     arrivals when it lands); ``tx``: bytes; ``raises``: the pending count, by a copy that is issued;
     ``pos``: position in the warp's stream; ``state``: index of the state register that an arrival
     writes or a wait tests, or of the token of a peek; ``drop``, ``no_complete``: of an arrival;
-    ``election``: the one it is executed in."""
+    ``quiet``: of a peek, whether it makes a difference to its wait alone; ``last``: of a wait,
+    whether its token is free after it; ``election``: the one it is executed in."""
 
     move: Move
     pos: int
@@ -67,6 +69,8 @@ class SkeletonOp:
     state: int = -1
     drop: bool = False
     no_complete: bool = False
+    quiet: bool = False
+    last: bool = False
     election: Election | None = None
 
 
@@ -131,6 +135,8 @@ def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Ske
                 for thread, first in zip(pair, made, strict=True):
                     new = thread.ops[first:]
                     thread.ops[first:] = [replace(op, election=election) for op in new]
+        for thread in pair:
+            _mark_peeks(thread, stream)
         threads += pair
     for thread in threads:
         users: frozenset[tuple[str, int]] = frozenset()
@@ -158,6 +164,19 @@ def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Ske
         len(states),
         schedule.warps,
     )
+
+
+def _mark_peeks(thread: Thread, stream: Sequence[Event]) -> None:
+    """What the search may leave out of its states."""
+    if not any(op.move is Move.PEEK for op in thread.ops):
+        return
+    peeks = peeks_of(stream, _SCOPES[thread.who])
+    for i, op in enumerate(thread.ops):
+        if op.move is Move.PEEK:
+            state = -1 if op.pos in peeks.unused else op.state
+            thread.ops[i] = replace(op, state=state, quiet=op.pos in peeks.quiet)
+        elif op.move is Move.WAIT and op.pos in peeks.last:
+            thread.ops[i] = replace(op, last=True)
 
 
 def _held(before: int, op: SkeletonOp) -> int:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.check import check
+from asyncsim.check.peeks import Peeks, peeks_of
+from asyncsim.ir.op import Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
+from asyncsim.stream.program import Program
 
 BYTES = 32 * 4
 
@@ -227,3 +230,74 @@ def test_a_peek_that_always_passes_is_a_wait() -> None:
         k.mbarrier.arrive(bars[0])
         k.mbarrier.wait(bars[0], 1, peek=token)
     assert check(k.finish()).verdict is Verdict.CLEAN
+
+
+def searched(*, between: bool, steps: int = 4) -> Schedule:
+    """A ring that only a search decides: the consumer also peeks at the phase that it has left,
+    which nothing keeps from being over twice. ``between``: it reads before it waits."""
+    k = ScheduleBuilder("searched")
+    source = k.global_tensor("source", (steps, 32), "f32")
+    source_map = k.tensor_map("source_map", source, box=(1, 32))
+    tile = k.smem_tile("tile", (1, 32), "f32")
+    full, empty = k.mbarriers("full", count=1), k.mbarriers("empty", count=1)
+    x, token, ready = k.fragment("x", registers=1), k.mbarrier_token("t"), k.mbarrier_token("r")
+    with k.elect_thread():
+        k.mbarrier.init_all(full, empty)
+        k.fence.mbarrier_init()
+    k.bar.sync()
+    with k.specialize():
+        with k.role("consumer", warps=1):
+            state = k.pipeline_state(1)
+            k.mbarrier.peek(full[0], state.phase ^ 1, token)
+            with k.loop(steps):
+                k.mbarrier.peek(full[0], state.phase, token)
+                if between:
+                    k.mem.ld_shared(x.all, tile[0].box((0, k.lane), (1, 1)))
+                k.mbarrier.wait(full[0], state.phase, peek=token)
+                k.mem.ld_shared(x.all, tile[0].box((0, k.lane), (1, 1)))
+                k.fence.proxy_async("shared")
+                k.bar.warp_sync()
+                with k.elect():
+                    k.mbarrier.arrive(empty[0])
+                state.advance()
+                k.mbarrier.peek(full[0], state.phase, token)
+        with k.role("producer", warps=1), k.elect():
+            state = k.pipeline_state(1, producer=True)
+            k.mbarrier.peek(empty[0], state.phase, ready)
+            with k.loop(steps) as i:
+                k.mbarrier.wait(empty[0], state.phase, peek=ready)
+                k.mbarrier.arrive_expect_tx(full[0], BYTES)
+                k.tma.load(tile[0], source_map, (i, 0), full[0])
+                state.advance()
+                k.mbarrier.peek(empty[0], state.phase, ready)
+    return k.finish()
+
+
+def test_peeks_whose_outcome_changes_nothing_are_no_states() -> None:
+    result = check(searched(between=False), max_states=10_000)
+    assert (result.verdict, result.certified) == (Verdict.CLEAN, False)
+    assert result.stats["states"] > 0
+
+
+def test_a_peek_that_passes_does_not_hide_the_race_of_one_that_does_not() -> None:
+    assert {rule for rule, _ in errors(searched(between=True, steps=2))} == {Rule.VACUOUS_WAIT}
+
+
+def test_what_peeks_can_change() -> None:
+    k = ScheduleBuilder("positions")
+    k.block(1)
+    bars, t, u = k.mbarriers("bar", count=32), k.mbarrier_token("t"), k.mbarrier_token("u")
+    k.mbarrier.init(bars[0], 32)
+    k.mbarrier.peek(bars[0], 0, t)  # 0
+    k.mbarrier.peek(bars[0], 1, t)  # 1: overwrites it
+    k.mbarrier.peek(bars[0], 1, u)  # 2
+    k.mbarrier.wait(bars[0], 1, peek=t)  # 3
+    k.mbarrier.wait(bars[0], 1, peek=t)  # 4: by the same token
+    k.mbarrier.arrive(bars[0])  # 5
+    k.mbarrier.wait(bars[0], 1, peek=u)  # 6
+    with k.elect():
+        k.mbarrier.peek(bars[0], 0, u)  # 7
+    stream = list(Program(k.finish()).stream((0, 0, 0), 0))[1:]
+    others = Peeks(quiet={1}, unused={0}, last={4, 6})
+    assert peeks_of(stream, Scope.OTHERS) == others
+    assert peeks_of(stream, Scope.ELECTED) == replace(others, unused={0, 7})
