@@ -69,11 +69,14 @@ class Tcgen05Family(Family):
         scale_a: TmemTileView | None = None,
         scale_b: TmemTileView | None = None,
         scale_vec: int = 0,
+        scale_a_id: int = 0,
+        scale_b_id: int = 0,
     ) -> None:
         """One tcgen05.mma, by one thread: d += a times b transposed, over the CTAs of the group.
 
         ``a`` and ``b`` are each CTA's rows, 32 bytes deep; ``a`` may be in tensor memory, then
         ``m`` is 128 per CTA unless given. ``kind`` follows from the type of ``b`` unless given.
+        The ids are those of the first byte of the scale factors in their columns.
         """
         which = _kind(kind, b)
         rows = a.view.shape[0] * cta_group
@@ -91,6 +94,8 @@ class Tcgen05Family(Family):
             scale_a=scale_a.view if scale_a is not None else None,
             scale_b=scale_b.view if scale_b is not None else None,
             scale_vec=scale_vec,
+            scale_a_id=scale_a_id,
+            scale_b_id=scale_b_id,
         )
 
     def mma_tile(
@@ -100,22 +105,38 @@ class Tcgen05Family(Family):
         b: TileView,
         *,
         accumulate_first: Index = 1,
+        kind: str = "",
         cta_group: int = 1,
+        scale_a: TmemTileView | None = None,
+        scale_b: TmemTileView | None = None,
+        scale_vec: int = 0,
     ) -> None:
-        """The k-slices of tiles, in order; sugar over ``mma``."""
+        """The k-slices of tiles, in order; sugar over ``mma``.
+
+        ``scale_a``, ``scale_b``: the factors of all slices, four bytes of a row in a column; those
+        of the next four follow after the columns of all rows.
+        """
         step = _SLICE_BYTES // b.decl.dtype.bytes
         depth = b.view.shape[1]
         if depth % step:
             raise ScheduleError(
                 f"K of {depth} is not a multiple of {step}", fix="pad the tile", loc=caller()
             )
+        cells = -(-depth // step * scale_vec // 4)
         for i in range(depth // step):
+            cell, first = divmod(i * scale_vec, 4)
             self.mma(
                 d,
                 _slice(a, i),
                 b.box((0, i * step), (b.view.shape[0], step)),
                 accumulate=accumulate_first if i == 0 else 1,
+                kind=kind,
                 cta_group=cta_group,
+                scale_a=_factors(scale_a, cell, cells),
+                scale_b=_factors(scale_b, cell, cells),
+                scale_vec=scale_vec,
+                scale_a_id=first,
+                scale_b_id=first,
             )
 
     def commit(
@@ -189,3 +210,12 @@ def _slice(a: TileView | TmemTileView, i: int) -> TileView | TmemTileView:
         return a.box((0, i * _SLICE_COLUMNS), (rows, _SLICE_COLUMNS))
     step = _SLICE_BYTES // a.decl.dtype.bytes
     return a.box((0, i * step), (rows, step))
+
+
+def _factors(scale: TmemTileView | None, cell: int, cells: int) -> TmemTileView | None:
+    """The columns that hold the factors of one slice."""
+    if scale is None:
+        return None
+    lanes, columns = scale.view.shape
+    each = columns // cells
+    return scale.box((0, cell * each), (lanes, each))

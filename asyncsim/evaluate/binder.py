@@ -14,6 +14,7 @@ from asyncsim.evaluate.memory_ops import memory_step
 from asyncsim.evaluate.operands import Operands
 from asyncsim.evaluate.order_ops import order_step
 from asyncsim.evaluate.sync_ops import Step, mbarrier_step, sync_step
+from asyncsim.evaluate.tcgen05_ops import tcgen05_step
 from asyncsim.evaluate.tensor_ops import tensor_step
 from asyncsim.ir.op import (
     BulkOp,
@@ -25,6 +26,7 @@ from asyncsim.ir.op import (
     Op,
     OpBase,
     SyncOp,
+    Tcgen05Op,
     TensorOp,
 )
 from asyncsim.ir.pending import PendingOp, refused
@@ -71,6 +73,8 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
         return memory_step(op, use, warp, cta)
     if isinstance(op, ClusterOp):
         return cluster_step(op, use, warp, cta)
+    if isinstance(op, Tcgen05Op):
+        return tcgen05_step(op, use, warp, cta)
     if isinstance(op, PendingOp):
         refused(op)
     assert_never(op)

@@ -16,7 +16,7 @@ from asyncsim.evaluate.operands import (
     Starts,
     box_slices,
 )
-from asyncsim.evaluate.sync_ops import Step, owner_of, stage_of
+from asyncsim.evaluate.sync_ops import Step, owner_of, ranks_of_mask, stage_of
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import OobFill
 from asyncsim.ir.op import CopyOp, GroupKind, ReduceOp, SmemView
@@ -175,19 +175,8 @@ def receivers_of(
     ]
 
     def receivers(values: Values) -> list[tuple[Array, MbarrierState]]:
-        bits = mask(values)
-        if bits <= 0 or bits >> len(places):
-            raise ScheduleError(
-                f"multicast mask {bits:#x} in a cluster of {len(places)} CTAs",
-                fix=f"set at least one of the bits 0..{len(places) - 1}, and no other",
-                loc=op.loc,
-                rule=Rule.OUT_OF_BOUNDS,
-            )
-        return [
-            (stage(values), barrier(values))
-            for rank, (stage, barrier) in enumerate(places)
-            if bits >> rank & 1
-        ]
+        reached = [places[rank] for rank in ranks_of_mask(mask(values), len(places), op)]
+        return [(stage(values), barrier(values)) for stage, barrier in reached]
 
     return receivers
 

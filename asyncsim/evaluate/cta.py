@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -9,9 +10,11 @@ import numpy as np
 
 from asyncsim.evaluate.arrays import Array, numpy_dtype
 from asyncsim.evaluate.order import Landing, Order
+from asyncsim.evaluate.tensor_memory import TensorMemory
 from asyncsim.ir.decl import Fragment, FragmentLayout, Mbarrier, SmemTile
 from asyncsim.ir.op import FragmentRef, GroupKind, OpBase
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.tcgen05 import Tcgen05Access
 from asyncsim.sync import (
     ArriveState,
     ClusterBarrierState,
@@ -63,6 +66,17 @@ class Warpgroup:
             self.landed += 1
 
 
+@dataclass(slots=True)
+class TensorPipe:
+    """What a thread has issued to its tensor core: it completes in order."""
+
+    flights: deque[Flight] = field(default_factory=deque)
+
+    def land_through(self, flight: Flight) -> None:
+        while not flight.landed:
+            self.flights.popleft().land()
+
+
 class Cta:
     """One CTA, reset for the next one in place, so that bound ops can keep the arrays.
 
@@ -87,6 +101,9 @@ class Cta:
         self._queues: dict[tuple[int, bool, GroupKind], GroupQueue] = {}
         self._warpgroups: dict[int, Warpgroup] = {}
         self._registers: dict[tuple[str, int], Array] = {}
+        self.tensor_memory = TensorMemory()
+        self._pipes: dict[int, TensorPipe] = {}
+        self._accesses: dict[tuple[int, Tcgen05Access], list[Flight]] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -99,6 +116,9 @@ class Cta:
         self.states.clear()
         self._queues.clear()
         self._warpgroups.clear()
+        self.tensor_memory.reset()
+        self._pipes.clear()
+        self._accesses.clear()
 
     def launch(self, flight: Flight) -> None:
         """Start an asynchronous op; under LATE it stays in flight."""
@@ -107,6 +127,16 @@ class Cta:
             flight.land()
         else:
             self.cluster.in_flight.append(flight)
+
+    def issue(self, warp: int, flight: Flight) -> None:
+        """Start an op of the tensor pipe of a warp's elected lane, behind those before it."""
+        pipe = self._pipes.setdefault(warp, TensorPipe())
+        pipe.flights.append(flight)
+        self.launch(Flight(flight.op, lambda: pipe.land_through(flight)))
+
+    def accesses(self, warp: int, what: Tcgen05Access) -> list[Flight]:
+        """The loads or stores of tensor memory that a warp has not waited for."""
+        return self._accesses.setdefault((warp, what), [])
 
     def queues(
         self, warp: int, kind: GroupKind, observers: tuple[bool, ...]

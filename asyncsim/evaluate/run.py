@@ -113,6 +113,13 @@ class _ClusterRun:
                 raise EvaluateError(self._deadlock(), Rule.DEADLOCK)
         while self._land_one():
             pass
+        for cta in self._cluster.ctas:
+            left = cta.tensor_memory.allocator.used
+            if left:
+                raise EvaluateError(
+                    f"CTA {self._blocks[0]}: ends with {left} columns of tensor memory allocated",
+                    Rule.TMEM_LEAK,
+                )
 
     def _advance(self, warp: int) -> bool:
         """Run a warp until it blocks, ends, or has had its turn; whether it moved."""

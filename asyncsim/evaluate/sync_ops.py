@@ -10,7 +10,7 @@ from asyncsim.evaluate.cta import Blocked, Cta
 from asyncsim.evaluate.operands import Operands
 from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Expr
-from asyncsim.ir.op import MbarrierOp, MbarrierRef, SyncOp
+from asyncsim.ir.op import MbarrierOp, MbarrierRef, OpBase, SyncOp
 from asyncsim.rules import Rule
 from asyncsim.stream.operands import Values, constant
 from asyncsim.sync import ArriveState, MbarrierState, SyncFault
@@ -111,6 +111,18 @@ def owner_of(rank: Expr | None, use: Operands, cta: Cta) -> Callable[[Values], C
         return ctas[index]
 
     return owner
+
+
+def ranks_of_mask(bits: int, ctas: int, op: OpBase) -> list[int]:
+    """The CTAs of a cluster of ``ctas`` that a multicast mask names."""
+    if bits <= 0 or bits >> ctas:
+        raise ScheduleError(
+            f"multicast mask {bits:#x} in a cluster of {ctas} CTAs",
+            fix=f"set at least one of the bits 0..{ctas - 1}, and no other",
+            loc=op.loc,
+            rule=Rule.OUT_OF_BOUNDS,
+        )
+    return [rank for rank in range(ctas) if bits >> rank & 1]
 
 
 def _each(use: Operands, act: Callable[[], object]) -> None:

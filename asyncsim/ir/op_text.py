@@ -302,7 +302,8 @@ def _tcgen05_mma(op: ops.Tcgen05Mma, s: Schedule) -> str:
     name = f"tcgen05.mma{_group(op.cta_group)}.kind::{op.kind.value}"
     name += f".block_scale.scale_vec::{op.scale_vec}X" if op.kind.block_scaled else ""
     a = _tmem(op.a, s) if isinstance(op.a, TmemView) else _view(op.a, s)
-    scales = [_tmem(x, s) for x in (op.scale_a, op.scale_b) if x is not None]
+    factors = (op.scale_a, op.scale_a_id), (op.scale_b, op.scale_b_id)
+    scales = [_tmem(x, s) + (f" id {i}" if i else "") for x, i in factors if x is not None]
     operands = ", ".join([_tmem(op.d, s), a, _view(op.b, s), *scales])
     return f"{name} m{op.m}n{op.n}k{op.k} {operands}, enable_input_d {text(op.accumulate)}"
 

@@ -133,7 +133,8 @@ class Tcgen05Mma(OpBase):
 
     ``a`` is (m / cta_group, k) and ``b`` (n / cta_group, k), K-major, each CTA's own part; ``a``
     may be in tensor memory. ``scale_a`` and ``scale_b``: scale factors of a block-scaled kind,
-    ``scale_vec`` of them a row (1, 2 or 4).
+    ``scale_vec`` of them a row (1, 2 or 4), a byte each, from byte ``scale_a_id`` or ``scale_b_id``
+    of their columns on.
     """
 
     d: TmemView
@@ -148,6 +149,8 @@ class Tcgen05Mma(OpBase):
     scale_a: TmemView | None = None
     scale_b: TmemView | None = None
     scale_vec: int = 0
+    scale_a_id: int = 0
+    scale_b_id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

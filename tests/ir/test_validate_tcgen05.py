@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError, predict
-from asyncsim.evaluate import evaluate, make_inputs
 from asyncsim.hw.render import render
 from tests.ir.every_op import every_tcgen05_op
 from tests.ir.wellformed import expect as expect_on
@@ -374,7 +373,6 @@ def test_readers_that_do_not_know_them_yet():
     what = "does not know Tcgen05Alloc yet (at "
     for reader, run in (
         ("simulate", lambda: predict(s, "b200")),
-        ("evaluate", lambda: evaluate(s, make_inputs(s, seed=0))),
         ("render", lambda: render(s, "sm_100a")),
     ):
         with pytest.raises(ScheduleError) as error:
@@ -388,5 +386,5 @@ def test_each_op_alone_is_refused():
     k.tcgen05.alloc(w[0], 32)
     k.tcgen05.dealloc(w[0], 32)
     s = k.finish()
-    with pytest.raises(ScheduleError, match="evaluate does not know Tcgen05Alloc yet"):
-        evaluate(s, make_inputs(s, seed=0))
+    with pytest.raises(ScheduleError, match="render does not know Tcgen05Alloc yet"):
+        render(s, "sm_100a")

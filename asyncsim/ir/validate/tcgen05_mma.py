@@ -132,6 +132,14 @@ def _scales(s: Schedule) -> Iterator[ScheduleError]:
                 loc=op.loc,
             )
             continue
+        known = range(0, 4, op.scale_vec)
+        for name, byte in (("a", op.scale_a_id), ("b", op.scale_b_id)):
+            if byte not in known:
+                yield ScheduleError(
+                    f"tcgen05.mma: scale factors of {name} from byte {byte} of their columns on",
+                    fix=f"{op.scale_vec} a row begin at byte {' or '.join(map(str, known))}",
+                    loc=op.loc,
+                )
         for name, view, rows in (("a", op.scale_a, op.m // op.cta_group), ("b", op.scale_b, op.n)):
             assert view is not None
             shape = (LANES, scale_columns(rows))
