@@ -281,6 +281,22 @@ class Declarations:
         self._decls.append(decl)
         return FragmentHandle(decl)
 
+    def operand(self, name: str, *, k: int, dtype: str | DType) -> FragmentHandle:
+        """Registers for the A (64, K) of wgmma, bf16 or f16: K/2 elements a thread, of which
+        ``part(8 * i, 8)`` are the i-th k-slice of 16. CUDA text sees them as u32 pairs."""
+        self._new_name(name)
+        element = _dtype(dtype)
+        if element not in (DType.BF16, DType.F16) or whole(k) % 16 or k < 16:
+            raise ScheduleError(
+                f"operand {name!r} of (64, {k}) {element.value}",
+                fix="operands in registers are bf16 or f16, k a multiple of 16",
+                loc=caller(),
+            )
+        layout = FragmentLayout.OPERAND
+        decl = Fragment(name=name, registers=k // 2, dtype=element, layout=layout, loc=caller())
+        self._decls.append(decl)
+        return FragmentHandle(decl)
+
     def accumulator(self, name: str, *, n: int) -> FragmentHandle:
         """The fp32 accumulator of m64nNk16 wgmma: N/2 registers a thread."""
         self._new_name(name)

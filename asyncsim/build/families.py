@@ -16,6 +16,7 @@ from asyncsim.build.value import Index, Value, as_expr, whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
+from asyncsim.ir.alignment import mma_extents
 from asyncsim.ir.decl import ComputeDef
 from asyncsim.ir.op import (
     FenceSpace,
@@ -87,10 +88,27 @@ class WgmmaFamily(Family):
         """wgmma.fence: orders register accesses before the wgmma that follow."""
         self._k.emit(ops.WgmmaFence, scope=Scope.WARPGROUP)
 
-    def mma(self, d: FragmentHandle, a: TileView, b: TileView, *, accumulate: Index = 1) -> None:
-        """One m64nNk16: d (64, N) += a (64, 16) times b (N, 16) transposed."""
-        (m, k), (n, k_b) = a.view.shape, b.view.shape
-        k_step = 32 // a.decl.dtype.bytes
+    def mma(
+        self,
+        d: FragmentHandle,
+        a: TileView | FragmentRef,
+        b: TileView,
+        *,
+        accumulate: Index = 1,
+        trans_a: bool = False,
+        trans_b: bool = False,
+    ) -> None:
+        """One m64nNk16: d (64, N) += a (64, 16) times b (N, 16) transposed.
+
+        ``a``: a view, or 8 elements of an operand fragment. ``trans_a``, ``trans_b``: the view is
+        stored the other way round, (16, 64) and (16, N), or (panels, 16, a swizzle span). Extents
+        of 1 may stand before those of a view.
+        """
+        n, k_b = mma_extents(b.view.shape, trans_b)
+        k_step = 32 // b.decl.dtype.bytes
+        m, k = 64, 2 * a.count if isinstance(a, FragmentRef) else 0
+        if isinstance(a, TileView):
+            m, k = mma_extents(a.view.shape, trans_a)
         if m != 64 or k != k_step or k_b != k or d.decl.registers != n // 2:
             raise ScheduleError(
                 f"wgmma of a {m}x{k}, b {n}x{k_b}, d of {d.decl.registers} registers",
@@ -101,11 +119,13 @@ class WgmmaFamily(Family):
             ops.WgmmaMmaAsync,
             scope=Scope.WARPGROUP,
             d=d.all,
-            a=a.view,
+            a=a if isinstance(a, FragmentRef) else a.view,
             b=b.view,
             n=n,
             k=k,
             accumulate=as_expr(accumulate),
+            trans_a=trans_a,
+            trans_b=trans_b,
         )
 
     def mma_tile(

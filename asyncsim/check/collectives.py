@@ -49,11 +49,13 @@ class WgmmaSteps:
         first = self._x.tensor.reach(group, step)
         clock = join_lanes(self._x.layout, agent, step)
         flight = Flight(GroupKind.WGMMA, self._warpgroup_chains(step.warp.index), step)
+        reads: list[RegisterRegion] = []  # of a, and of d where it is accumulated onto
         for access in step.dyn.accesses:
             if isinstance(access.region, RegisterRegion):
-                self._x.tensor.mma(group, step, op, access.region)
-                if step.dyn.value or not step.warp.settles(op.id, Who.BOTH):
-                    reads = [access.region] if step.dyn.value else []
+                self._x.tensor.mma(step, op, access.region, write=access.write)
+                if not access.write or step.dyn.value:
+                    reads.append(access.region)
+                if access.write and (reads or not step.warp.settles(op.id, Who.BOTH)):
                     chains = agent.warp.chains(Who.BOTH)
                     use_registers(chains, step, reads, [access.region], self._x.fault)
                 continue

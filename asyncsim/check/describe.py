@@ -74,7 +74,8 @@ def op_text(dyn: Dyn) -> str:
         case ops.WgmmaFence():
             return "wgmma.fence"
         case ops.WgmmaMmaAsync(d=d, a=a, b=b):
-            return f"wgmma {d.name} += {a.tile} x {b.tile}"
+            of = a.name if isinstance(a, ops.FragmentRef) else a.tile
+            return f"wgmma {d.name} += {of} x {b.tile}"
         case ops.LdGlobal(dst=frag, src=box):
             return f"ld.global {box.tensor} -> {frag.name}"
         case ops.StGlobal(dst=box, src=frag):

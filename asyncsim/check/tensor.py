@@ -93,31 +93,34 @@ class TensorCores:
             self._fault(Fault(rule=Rule.ROLES_DISAGREE, message=message, step=step))
         return False
 
-    def mma(self, group: Warpgroup, step: Step, op: ops.WgmmaMmaAsync, d: RegisterRegion) -> None:
-        """The registers of a wgmma: fenced, and free for it."""
+    def mma(
+        self, step: Step, op: ops.WgmmaMmaAsync, region: RegisterRegion, *, write: bool
+    ) -> None:
+        """The accumulator (written) or the A registers of a wgmma: fenced, and in flight from here
+        on. Several wgmma may read the same A; only an accumulator minds a change of shape."""
         mine = self.registers[step.warp.index]
-        shape, name = (op.n, op.k), d.name
-        self._fenced(mine, step, d, shape)
-        mine.pending.setdefault(name, []).append((d.mask, mine.commits, step))
-        mine.used[name] = shape, step
+        shape, name = (op.n, op.k), region.name
+        self._fenced(mine, step, region, shape)
+        mine.pending.setdefault(name, []).append((region.mask, mine.commits, step))
+        if write:
+            mine.used[name] = shape, step
 
     def _fenced(
-        self, mine: WarpRegisters, step: Step, d: RegisterRegion, shape: tuple[int, int]
+        self, mine: WarpRegisters, step: Step, used: RegisterRegion, shape: tuple[int, int]
     ) -> None:
+        name = used.name
         if mine.fence < 0:
             message, other = "first wgmma without a wgmma.fence before it", None
-        elif hit := [t for mask, t in mine.touched.get(d.name, {}).items() if mask & d.mask]:
-            message, other = f"{d.name} is touched and then used by wgmma without a fence", hit[-1]
-        elif (last := mine.used.get(d.name)) and last[0] != shape and last[1].pos > mine.fence:
-            message, other = f"{d.name} is used by wgmma of two shapes without a fence", last[1]
+        elif hit := [t for mask, t in mine.touched.get(name, {}).items() if mask & used.mask]:
+            message, other = f"{name} is touched and then used by wgmma without a fence", hit[-1]
+        elif (last := mine.used.get(name)) and last[0] != shape and last[1].pos > mine.fence:
+            message, other = f"{name} is used by wgmma of two shapes without a fence", last[1]
         else:
             return
         mine.fence = step.pos  # one missing fence is one finding
         mine.touched.clear()
         self._fault(
-            Fault(
-                rule=Rule.MISSING_WGMMA_FENCE, message=message, step=step, other=other, name=d.name
-            )
+            Fault(rule=Rule.MISSING_WGMMA_FENCE, message=message, step=step, other=other, name=name)
         )
 
     def fence(self, step: Step) -> None:

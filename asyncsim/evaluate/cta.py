@@ -11,7 +11,7 @@ import numpy as np
 from asyncsim.evaluate.arrays import Array, numpy_dtype
 from asyncsim.evaluate.order import Landing, Order
 from asyncsim.evaluate.tensor_memory import TensorMemory
-from asyncsim.ir.decl import Fragment, FragmentLayout, Mbarrier, SmemTile
+from asyncsim.ir.decl import Fragment, Mbarrier, SmemTile
 from asyncsim.ir.op import FragmentRef, GroupKind, OpBase
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.tcgen05 import Tcgen05Access
@@ -157,7 +157,7 @@ class Cta:
         return found
 
     def accumulator(self, fragment: Fragment, warp: int) -> Array:
-        """The (64, N) matrix that a warpgroup's accumulator fragment holds."""
+        """The (64, N) matrix that a warpgroup's accumulator (or operand) fragment holds."""
         key = (fragment.name, warp // 4)
         if key not in self._registers:
             shape = (64, 2 * fragment.registers)
@@ -169,7 +169,7 @@ class Cta:
         (write it back with ``write_registers``)."""
         fragment = self.schedule.fragment(ref.name)
         part = slice(ref.first, ref.first + ref.count)
-        if fragment.layout is FragmentLayout.ACCUMULATOR:
+        if fragment.by_warpgroup:
             view = accumulator_view(self.accumulator(fragment, warp), warp)
             return view.reshape(32, fragment.registers)[:, part]
         key = (ref.name, warp)
@@ -181,7 +181,7 @@ class Cta:
     def write_registers(self, ref: FragmentRef, warp: int, lanes: slice, values: Array) -> None:
         """Store values (lanes or 1, count) to some lanes of a fragment."""
         fragment = self.schedule.fragment(ref.name)
-        if fragment.layout is not FragmentLayout.ACCUMULATOR:
+        if not fragment.by_warpgroup:
             self.registers(ref, warp)[lanes] = values
             return
         view = accumulator_view(self.accumulator(fragment, warp), warp)

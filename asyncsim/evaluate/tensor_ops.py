@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import assert_never
 
 import numpy as np
 
+from asyncsim.evaluate.arrays import Array
 from asyncsim.evaluate.copy_ops import tile_stage
 from asyncsim.evaluate.cta import Cta, Flight, Warpgroup
 from asyncsim.evaluate.operands import Operands, box_slices
 from asyncsim.evaluate.order import Landing
 from asyncsim.evaluate.sync_ops import Step
 from asyncsim.ir import op as ops
-from asyncsim.ir.op import GroupKind, TensorOp
+from asyncsim.ir.op import FragmentRef, GroupKind, SmemView, TensorOp
 from asyncsim.stream.operands import Values
+
+Matrix = Callable[[Values], Callable[[], Array]]
+"""From the operands' values to a matrix operand (M or N, K), read when the product is made."""
 
 
 def tensor_step(op: TensorOp, use: Operands, warp: int, cta: Cta) -> Step:
@@ -27,9 +32,7 @@ def tensor_step(op: TensorOp, use: Operands, warp: int, cta: Cta) -> Step:
 
 
 def _mma(op: ops.WgmmaMmaAsync, use: Operands, warp: int, cta: Cta) -> Step:
-    a_stage, b_stage = tile_stage(op.a, use, cta), tile_stage(op.b, use, cta)
-    a_start = use.window(op.a, cta.schedule.tile(op.a.tile).shape)
-    b_start = use.window(op.b, cta.schedule.tile(op.b.tile).shape)
+    a_of, b_of = _a_operand(op, use, warp, cta), _shared_operand(op.b, op.trans_b, use, cta)
     keep = use.value(op.accumulate)
     d = cta.accumulator(cta.schedule.fragment(op.d.name), warp)
 
@@ -37,12 +40,11 @@ def _mma(op: ops.WgmmaMmaAsync, use: Operands, warp: int, cta: Cta) -> Step:
         group = cta.warpgroup(warp)
         index = group.collective.execute(warp)
         if index == len(group.flights):
-            a = a_stage(values)[box_slices(a_start(values), op.a.shape)]
-            b = b_stage(values)[box_slices(b_start(values), op.b.shape)]
+            a, b = a_of(values), b_of(values)
             accumulate = keep(values)
 
             def effect() -> None:
-                product = a.astype(np.float32) @ b.astype(np.float32).T
+                product = a().astype(np.float32) @ b().astype(np.float32).T
                 d[...] = d + product if accumulate else product
 
             group.flights.append(Flight(op, effect))
@@ -53,6 +55,28 @@ def _mma(op: ops.WgmmaMmaAsync, use: Operands, warp: int, cta: Cta) -> Step:
             _launch(group, index, cta)
 
     return step
+
+
+def _a_operand(op: ops.WgmmaMmaAsync, use: Operands, warp: int, cta: Cta) -> Matrix:
+    if not isinstance(op.a, FragmentRef):
+        return _shared_operand(op.a, op.trans_a, use, cta)
+    matrix = cta.accumulator(cta.schedule.fragment(op.a.name), warp)
+    part = matrix[:, 2 * op.a.first : 2 * (op.a.first + op.a.count)]
+    return lambda values: lambda: part
+
+
+def _shared_operand(view: SmemView, trans: bool, use: Operands, cta: Cta) -> Matrix:
+    stage_of = tile_stage(view, use, cta)
+    start = use.window(view, cta.schedule.tile(view.tile).shape)
+
+    def operand(values: Values) -> Callable[[], Array]:
+        box = stage_of(values)[box_slices(start(values), view.shape)]
+        if not trans:
+            return lambda: box.reshape(view.shape[-2:])
+        panels = (-1, *view.shape[-2:])  # of (K, MN) each, side by side
+        return lambda: np.concatenate([p.T for p in box.reshape(panels)])
+
+    return operand
 
 
 def _launch(group: Warpgroup, index: int, cta: Cta) -> None:

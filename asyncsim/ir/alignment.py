@@ -65,16 +65,40 @@ def aligned_addresses(op: OpBase, s: Schedule) -> Iterator[AlignedAddress]:
             yield _in_tile(view, s.tile(view.tile), BULK_ALIGN)
         case ops.BulkPrefetch(src=box):
             yield _in_tensor(box, s, BULK_ALIGN)
-        case ops.WgmmaMmaAsync(a=a, b=b) | ops.Tcgen05Mma(a=a, b=b):
+        case ops.WgmmaMmaAsync(a=a, b=b, trans_a=trans_a, trans_b=trans_b):
+            if isinstance(a, SmemView):
+                yield from _mma_operand(a, s.tile(a.tile), trans_a)
+            yield from _mma_operand(b, s.tile(b.tile), trans_b)
+        case ops.Tcgen05Mma(a=a, b=b):
             for view in [v for v in (a, b) if isinstance(v, SmemView)]:
-                row, column = view.start
-                size = s.tile(view.tile).dtype.bytes
-                yield AlignedAddress(view.tile, (row,), (1,), MMA_ROWS, "rows")
-                yield AlignedAddress(view.tile, (column,), (size,), MMA_K_BYTES)
+                yield from _mma_operand(view, s.tile(view.tile), trans=False)
         case ops.Tcgen05Cp(src=view):
             yield _in_tile(view, s.tile(view.tile), DESCRIPTOR_ALIGN)
         case _:
             return
+
+
+def mma_extents(shape: tuple[int, ...], trans: bool) -> tuple[int, int]:
+    """(M or N, K) of a shared operand of wgmma, (0, 0) if it is none.
+
+    K-major: (MN, K). MN-major: (K, MN), or (panels, K, MN of a panel). Extents of 1 before these
+    do not count.
+    """
+    keep = 3 if trans else 2
+    if len(shape) < 2 or any(n != 1 for n in shape[:-keep]):
+        return 0, 0
+    if not trans:
+        return shape[-2], shape[-1]
+    panels = shape[-3] if len(shape) > 2 else 1
+    return panels * shape[-1], shape[-2]
+
+
+def _mma_operand(view: SmemView, tile: SmemTile, trans: bool) -> Iterator[AlignedAddress]:
+    """Whole repeats of 8 rows; along a row a k-slice, or (MN-major) the whole swizzle span."""
+    *_, row, column = view.start
+    yield AlignedAddress(tile.name, (row,), (1,), MMA_ROWS, "rows")
+    step = tile.swizzle.value if trans else MMA_K_BYTES
+    yield AlignedAddress(tile.name, (column,), (tile.dtype.bytes,), max(step, 1))
 
 
 def _in_tensor(box: GlobalView, s: Schedule, align: int) -> AlignedAddress:

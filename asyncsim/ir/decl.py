@@ -190,10 +190,12 @@ class TmemTile:
 
 
 class FragmentLayout(Enum):
-    """PER_THREAD: n private registers. ACCUMULATOR: m64nN wgmma accumulator, N/2 registers."""
+    """PER_THREAD: n private registers. ACCUMULATOR: m64nN wgmma accumulator, N/2 registers.
+    OPERAND: the A of m64nNk16 wgmma, (64, K) of 16 bits: K/2 elements, two to a register."""
 
     PER_THREAD = "per_thread"
     ACCUMULATOR = "accumulator"
+    OPERAND = "operand"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,7 +203,8 @@ class Fragment:
     """Registers of every thread of the role that uses it; ``registers`` values a thread.
 
     An ACCUMULATOR of m64nN holds row 16*warp + lane/4 + 8*((r/2)%2), column
-    8*(r/4) + 2*(lane%4) + r%2 in register r (PTX ISA, wgmma register fragments).
+    8*(r/4) + 2*(lane%4) + r%2 in register r (PTX ISA, wgmma register fragments). An OPERAND holds
+    its elements in the same places; elements r and r+1, r even, share a register.
     """
 
     name: str
@@ -209,6 +212,16 @@ class Fragment:
     dtype: DType
     layout: FragmentLayout = FragmentLayout.PER_THREAD
     loc: SourceLoc | None = None
+
+    @property
+    def words(self) -> int:
+        """Registers of 32 bits."""
+        return self.registers // (2 if self.layout is FragmentLayout.OPERAND else 1)
+
+    @property
+    def by_warpgroup(self) -> bool:
+        """Whether it is a matrix of 64 rows that the four warps of a warpgroup hold together."""
+        return self.layout is not FragmentLayout.PER_THREAD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

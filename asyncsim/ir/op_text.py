@@ -253,13 +253,11 @@ def _tensor(op: TensorOp, s: Schedule) -> str:
         case ops.WgmmaFence():
             return "wgmma.fence.sync.aligned"
         case ops.WgmmaMmaAsync(d=d, a=a, b=b, n=n, k=k, accumulate=accumulate):
-            types = ".".join(
-                _MMA.get(t, t.value)
-                for t in (s.fragment(d.name).dtype, s.tile(a.tile).dtype, s.tile(b.tile).dtype)
-            )
+            types = ".".join(_MMA.get(t, t.value) for t in map(s.element_type, (d, a, b)))
             name = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.{types}"
-            operands = f"{_registers(d, s)}, {_view(a, s)}, {_view(b, s)}"
-            return f"{name} {operands}, scale_d {text(accumulate)}"
+            operands = ", ".join(_operand(x, s) for x in (d, a, b))
+            trans = (", trans_a" if op.trans_a else "") + (", trans_b" if op.trans_b else "")
+            return f"{name} {operands}, scale_d {text(accumulate)}{trans}"
         case _ as unreachable:
             assert_never(unreachable)
 

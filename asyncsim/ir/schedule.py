@@ -15,7 +15,8 @@ from asyncsim.ir.decl import (
     TensorMap,
     TmemTile,
 )
-from asyncsim.ir.op import Op, OpBase
+from asyncsim.ir.dtype import DType
+from asyncsim.ir.op import FragmentRef, Op, OpBase, SmemView
 from asyncsim.ir.stmt import Elect, For, Role, Specialize, Stmt, When
 
 D = TypeVar("D")
@@ -110,6 +111,12 @@ class Schedule:
     def fragment(self, name: str) -> Fragment:
         """Registers, by name."""
         return self._get(name, Fragment)
+
+    def element_type(self, operand: SmemView | FragmentRef) -> DType:
+        """The type of the elements of a view or of registers."""
+        if isinstance(operand, FragmentRef):
+            return self.fragment(operand.name).dtype
+        return self.tile(operand.tile).dtype
 
     def of_kind(self, kind: type[D]) -> tuple[D, ...]:
         """The declarations of one kind, in order."""

@@ -97,11 +97,11 @@ def _memory(s: Schedule) -> Iterator[str]:
     if fragments or states or tokens:
         yield "registers of a thread"
     for f in fragments:
-        layout = (
-            f", accumulator of m64n{2 * f.registers}"
-            if f.layout is FragmentLayout.ACCUMULATOR
-            else ""
-        )
+        layout = {
+            FragmentLayout.PER_THREAD: "",
+            FragmentLayout.ACCUMULATOR: f", accumulator of m64n{2 * f.registers}",
+            FragmentLayout.OPERAND: f", operand of m64k{2 * f.registers}",
+        }[f.layout]
         yield _placed(f"  {f.name}: {f.registers} {f.dtype.value}{layout}", f.loc)
     for state in states:
         yield _placed(f"  {state.name}: state of an arrive", state.loc)

@@ -17,17 +17,20 @@ def mma_maker(b: Bound, op: ops.WgmmaMmaAsync) -> Maker:
     """work = (interval, tail after it); amount = operand bytes read from shared memory."""
     numbers = b.model.numbers
     step = b.step(mma, ticks(numbers.curve("wgmma.issue_by_n").at(op.n)))
-    tail = numbers.exact("wgmma.tail_ss") - numbers.exact("wgmma.fence")
-    step.work = (interval(numbers, op.n), ticks(tail))
+    registers = isinstance(op.a, ops.FragmentRef)
+    tail = numbers.exact("wgmma.tail_rs" if registers else "wgmma.tail_ss")
+    step.work = (interval(numbers, op.n, rs=registers), ticks(tail - numbers.exact("wgmma.fence")))
     element = b.model.schedule.tile(op.b.tile).dtype.bytes
-    step.amount = (64 + op.n) * op.k * element
+    step.amount = (op.n if registers else 64 + op.n) * op.k * element
     step.name = f"m64n{op.n}k{op.k}"
     return b.constant(step)
 
 
-def interval(numbers: Numbers, n: int) -> int:
-    """Ticks between wgmma instructions with both operands in shared memory."""
+def interval(numbers: Numbers, n: int, *, rs: bool = False) -> int:
+    """Ticks between wgmma instructions; ``rs``: with A in registers, not in shared memory."""
     math = n * numbers.exact("wgmma.per_column")
+    if rs:
+        return ticks(max(math, numbers.exact("wgmma.rs_floor")))
     operands = numbers.exact("wgmma.ss_base") + n * numbers.exact("wgmma.ss_base_per_column")
     return ticks(max(math, operands))
 

@@ -108,7 +108,7 @@ def _registers(schedule: Schedule, machine: Machine) -> int:
     if any(isinstance(op, ops.SetMaxNReg) for op in schedule.ops()):
         return schedule.maxnreg
     gpu = machine.gpu
-    estimate = BASE_REGISTERS + sum(f.registers for f in schedule.of_kind(Fragment))
+    estimate = BASE_REGISTERS + sum(f.words for f in schedule.of_kind(Fragment))
     declared = gpu.registers_per_sm // (schedule.threads * schedule.ctas_per_sm)
     declared = min(declared, schedule.maxnreg or declared)
     return max(1, min(estimate, declared, gpu.registers_per_thread))

@@ -143,7 +143,10 @@ class Resolver:
             case ops.BarSync(threads=threads) | ops.BarArrive(threads=threads):
                 return constant(Dyn(op, value=threads or self.schedule.threads))
             case ops.WgmmaMmaAsync():
-                a = self.tile(op, op.a, False, Proxy.ASYNC, ev)
+                if isinstance(op.a, FragmentRef):
+                    a = constant(self.registers(op.a, write=False))
+                else:
+                    a = self.tile(op, op.a, False, Proxy.ASYNC, ev)
                 b = self.tile(op, op.b, False, Proxy.ASYNC, ev)
                 d = self.registers(op.d, write=True)
                 keep = ev.value(op.accumulate)

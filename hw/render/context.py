@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from asyncsim.errors import ScheduleError
 from asyncsim.hw.render.expr import c_text, known_multiple
 from asyncsim.hw.render.model import Variant
-from asyncsim.ir.decl import Fragment, GlobalTensor, SmemTile, Swizzle
+from asyncsim.ir.decl import Fragment, FragmentLayout, GlobalTensor, SmemTile, Swizzle
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.expr import Const, Expr, binary
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, OpBase, SmemView
@@ -36,9 +36,10 @@ class Context:
     ``way_out``: label behind the elected region that is open, "" outside one. ``loops``: loop
     variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
     none, nothing can give up). ``functions``: device functions that the kernel needs beside the
-    fixed ones, by name. ``accumulators``: of the open scope. ``common_registers``: declared before
-    the roles. ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the end of
-    its own.
+    fixed ones, by name. ``matrices``: registers of wgmma in the open scope.
+    ``in_flight``: those that a wait, by its id, may leave in flight. ``common_registers``: declared
+    before the roles. ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the
+    end of its own.
     """
 
     schedule: Schedule
@@ -51,7 +52,8 @@ class Context:
     common_waits: int = 0
     waits: int = 0
     functions: dict[str, str] = field(default_factory=dict)
-    accumulators: list[str] = field(default_factory=list)
+    matrices: list[str] = field(default_factory=list)
+    in_flight: dict[int, frozenset[str]] = field(default_factory=dict)
     common_registers: frozenset[str] = frozenset()
     roles_leave: bool = False
 
@@ -156,7 +158,7 @@ class Context:
         return f"f_{ref.name}[{ref.first + index}]"
 
     def fragment_type(self, fragment: Fragment) -> str:
-        return C_TYPES[fragment.dtype]
+        return "u32" if fragment.layout is FragmentLayout.OPERAND else C_TYPES[fragment.dtype]
 
 
 def extent_name(tensor: str, dim: int) -> str:

@@ -30,8 +30,14 @@ def render_copy(c: Context, op: CopyOp) -> None:
             c.put_guarded(f"tma_store(m_{name}, {at}, {coordinates(box)});")
         case ops.CommitGroup(kind=kind):
             _commit(c, kind)
+        case ops.WaitGroup(kind=GroupKind.WGMMA, n=n, id=op_id):
+            c.put(f"wgmma_wait<{n}>();")
+            for name in c.matrices:
+                if name not in c.in_flight[op_id]:
+                    c.put(f"wgmma_landed(f_{name});")
         case ops.WaitGroup(kind=kind, n=n, read=read):
-            _wait(c, kind, n, read)
+            of = "bulk" if kind is GroupKind.BULK else "cp_async"
+            c.put(f"{of}_wait{'_read' if read else ''}<{n}>();")
         case _ as unreachable:
             assert_never(unreachable)
 
@@ -88,20 +94,5 @@ def _commit(c: Context, kind: GroupKind) -> None:
             c.put("bulk_commit();")
         case GroupKind.WGMMA:
             c.put("wgmma_commit();")
-        case _ as unreachable:
-            assert_never(unreachable)
-
-
-def _wait(c: Context, kind: GroupKind, n: int, read: bool) -> None:
-    match kind:
-        case GroupKind.CP_ASYNC:
-            c.put(f"cp_async_wait<{n}>();")
-        case GroupKind.BULK:
-            c.put(f"bulk_wait{'_read' if read else ''}<{n}>();")
-        case GroupKind.WGMMA:
-            c.put(f"wgmma_wait<{n}>();")
-            if n == 0:
-                for name in c.accumulators:
-                    c.put(f"wgmma_landed(f_{name});")
         case _ as unreachable:
             assert_never(unreachable)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from asyncsim.hw.render.bulk import render_bulk
 from asyncsim.hw.render.cluster import render_cluster
-from asyncsim.hw.render.context import C_TYPES, Context, place_of
+from asyncsim.hw.render.context import Context, place_of
 from asyncsim.hw.render.copy import render_copy
 from asyncsim.hw.render.expr import c_text, condition
 from asyncsim.hw.render.hooks import END_WORD, is_delayed, is_stamped
@@ -14,7 +14,6 @@ from asyncsim.hw.render.order import render_order
 from asyncsim.hw.render.sync import render_sync
 from asyncsim.hw.render.tensor import render_tensor
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import FragmentLayout
 from asyncsim.ir.op import FragmentRef, Op, OpBase
 from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.ir.schedule import statements
@@ -141,12 +140,12 @@ def declare(c: Context, body: tuple[Stmt, ...]) -> None:
     names = dict.fromkeys(s.var for s in own if isinstance(s, Set) and s.declare)
     if names:
         c.put("int " + ", ".join(f"v_{name}" for name in names) + ";")
-    c.accumulators = []
+    c.matrices = []
     for name in dict.fromkeys(r.name for s in own if isinstance(s, OpBase) for r in _fragments(s)):
         fragment = c.schedule.fragment(name)
-        text = f"{C_TYPES[fragment.dtype]} f_{name}[{fragment.registers}]"
-        if fragment.layout is FragmentLayout.ACCUMULATOR:
-            c.accumulators.append(name)
+        text = f"{c.fragment_type(fragment)} f_{name}[{fragment.words}]"
+        if fragment.by_warpgroup:
+            c.matrices.append(name)
             text += " = {}"
         if name not in c.common_registers:
             c.put(text + ";")
@@ -183,8 +182,8 @@ def _own_statements(body: tuple[Stmt, ...]) -> list[Stmt]:
 
 def _fragments(op: OpBase) -> list[FragmentRef]:
     match op:
-        case ops.WgmmaMmaAsync(d=ref):
-            return [ref]
+        case ops.WgmmaMmaAsync(d=ref, a=a):
+            return [ref, a] if isinstance(a, FragmentRef) else [ref]
         case ops.LdGlobal(dst=ref) | ops.LdShared(dst=ref):
             return [ref]
         case ops.StGlobal(src=ref) | ops.StShared(src=ref):

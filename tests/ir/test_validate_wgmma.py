@@ -117,6 +117,74 @@ def test_n_of_a_hand_made_wgmma():
     assert caught.value.message == "wgmma with n = 4"
 
 
+def registers_and_rows(k, *, left=None, first=0, tile=(64, 64), box=(16, 64)):
+    k.block(4)
+    b = k.smem_tile("b", tile, "bf16", swizzle=128)[0].box((0,) * len(tile), box)
+    a = (left or (lambda k: k.operand("left", k=32, dtype="bf16")))(k)
+    k.wgmma.mma(k.accumulator("d", n=64), a.part(first, 8), b, trans_b=True)
+
+
+def test_a_in_registers_is_an_operand_fragment():
+    expect(
+        lambda k: registers_and_rows(
+            k, left=lambda k: k.fragment("left", registers=8, dtype="bf16")
+        ),
+        "wgmma takes A from fragment 'left', which has another layout",
+        "declare it with k.operand(name, k=, dtype=)",
+    )
+    expect(
+        lambda k: registers_and_rows(k, first=4),
+        "wgmma takes A from elements 4.. of 'left'",
+        "pass part(8 * i, 8), a k-slice of 16; registers cannot be transposed",
+    )
+    expect(
+        lambda k: k.operand("left", k=24, dtype="bf16"),
+        "operand 'left' of (64, 24) bf16",
+        "operands in registers are bf16 or f16, k a multiple of 16",
+    )
+
+
+def test_a_transposed_operand_takes_whole_rows_of_whole_panels():
+    expect(
+        lambda k: registers_and_rows(k, tile=(4, 20, 64), box=(1, 16, 64)),
+        "MN-major operand 'b' takes 64 of 64 elements of a row, in panels of 20 rows",
+        "take whole rows, of panels of a multiple of 8 rows",
+    )
+    expect(
+        lambda k: registers_and_rows(k, tile=(64, 64), box=(64, 16)),
+        "wgmma of a 64x16, b 16x64, d of 32 registers",
+        "a is 64x16, b is Nx16, d has N/2 registers",
+    )
+
+
+def test_only_16_bits_are_transposed():
+    def build(k):
+        k.block(4)
+        a = k.smem_tile("a", (64, 32), "tf32", swizzle=128)[0].box((0, 0), (64, 8))
+        b = k.smem_tile("b", (8, 32), "tf32", swizzle=128)[0]
+        k.wgmma.mma(k.accumulator("d", n=32), a, b, trans_b=True)
+
+    expect(
+        build,
+        "wgmma with an MN-major operand of tf32",
+        "only bf16 and f16 can be transposed",
+    )
+
+
+def test_operand_fragments_are_filled_by_compute():
+    def build(k):
+        k.block(4)
+        left = k.operand("left", k=16, dtype="bf16")
+        tile = k.smem_tile("tile", (64, 64), "bf16")
+        k.mem.ld_shared(left.all, tile[0].box((k.lane, 0), (1, 8)))
+
+    expect(
+        build,
+        "LdShared of operand fragment 'left'",
+        "fill it with k.mem.compute, in pairs of elements",
+    )
+
+
 def test_errors_point_at_the_declaration_or_the_op():
     error = error_of(lambda k: k.smem_tile("t", (8, 64), "f32", swizzle=128))
     assert error.loc.file == __file__

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.alignment import MMA_K_BYTES
+from asyncsim.ir.alignment import MMA_K_BYTES, MMA_ROWS, mma_extents
 from asyncsim.ir.decl import FragmentLayout, Swizzle
 from asyncsim.ir.dtype import DType
-from asyncsim.ir.op import OpBase, Scope
+from asyncsim.ir.op import FragmentRef, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Specialize, Stmt
+from asyncsim.ir.validate.views import parts_of
 from asyncsim.rules import Rule
 
 _FLOAT8 = frozenset({DType.E4M3, DType.E5M2})
@@ -51,7 +52,7 @@ def _opcode(op: OpBase) -> str:
 
 def _shapes(s: Schedule) -> Iterator[ScheduleError]:
     for op in _mmas(s):
-        a, b = s.tile(op.a.tile).dtype, s.tile(op.b.tile).dtype
+        a, b = s.element_type(op.a), s.element_type(op.b)
         d = s.fragment(op.d.name)
         if a not in _OPERANDS or b not in _OPERANDS or (a is not b and not {a, b} <= _FLOAT8):
             yield ScheduleError(
@@ -65,12 +66,17 @@ def _shapes(s: Schedule) -> Iterator[ScheduleError]:
                 f"wgmma with n = {op.n}", fix="n is a multiple of 8 from 8 to 256", loc=op.loc
             )
         k = MMA_K_BYTES // a.bytes
-        if (op.a.shape, op.b.shape, op.k) != ((64, k), (op.n, k), k):
+        if isinstance(op.a, SmemView):
+            a_shape, text = mma_extents(op.a.shape, op.trans_a), str(op.a.shape)
+        else:
+            a_shape, text = (64, 2 * op.a.count), f"(64, {2 * op.a.count})"
+        if (a_shape, mma_extents(op.b.shape, op.trans_b), op.k) != ((64, k), (op.n, k), k):
             yield ScheduleError(
-                f"wgmma m64n{op.n}k{op.k} of a {op.a.shape} and b {op.b.shape}",
-                fix=f"a is (64, {k}), b is (n, {k})",
+                f"wgmma m64n{op.n}k{op.k} of a {text} and b {op.b.shape}",
+                fix=f"a is (64, {k}), b is (n, {k}); the other way round with trans_a, trans_b",
                 loc=op.loc,
             )
+        yield from _forms(s, op, b)
         if (
             d.layout is not FragmentLayout.ACCUMULATOR
             or d.dtype is not DType.F32
@@ -83,9 +89,62 @@ def _shapes(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
+def _forms(s: Schedule, op: ops.WgmmaMmaAsync, element: DType) -> Iterator[ScheduleError]:
+    """A in registers, and MN-major operands: of 16 bits only; a row is a whole swizzle span."""
+    if isinstance(op.a, FragmentRef):
+        if s.fragment(op.a.name).layout is not FragmentLayout.OPERAND:
+            yield ScheduleError(
+                f"wgmma takes A from fragment {op.a.name!r}, which has another layout",
+                fix="declare it with k.operand(name, k=, dtype=)",
+                loc=op.loc,
+            )
+        elif op.a.first % 8 or op.trans_a:
+            yield ScheduleError(
+                f"wgmma takes A from elements {op.a.first}.. of {op.a.name!r}",
+                fix="pass part(8 * i, 8), a k-slice of 16; registers cannot be transposed",
+                loc=op.loc,
+            )
+    for view, trans in ((op.a, op.trans_a), (op.b, op.trans_b)):
+        if not (trans and isinstance(view, SmemView)):
+            continue
+        if element.bytes != 2:
+            yield ScheduleError(
+                f"wgmma with an MN-major operand of {element.value}",
+                fix="only bf16 and f16 can be transposed",
+                loc=op.loc,
+            )
+        tile = s.tile(view.tile)
+        if view.shape[-1] != tile.shape[-1] or (len(view.shape) > 2 and tile.shape[-2] % MMA_ROWS):
+            yield ScheduleError(
+                f"MN-major operand {view.tile!r} takes {view.shape[-1]} of {tile.shape[-1]} "
+                f"elements of a row, in panels of {tile.shape[-2]} rows",
+                fix=f"take whole rows, of panels of a multiple of {MMA_ROWS} rows",
+                loc=op.loc,
+            )
+
+
+def _operand_fragments(s: Schedule) -> Iterator[ScheduleError]:
+    """Pairs of elements share a register: compute writes them, wgmma reads them."""
+    for op in s.ops():
+        if isinstance(op, ops.WgmmaMmaAsync):
+            continue
+        for ref in parts_of(op, FragmentRef):
+            fragment = s.fragment(ref.name)
+            if fragment.layout is FragmentLayout.OPERAND and not (
+                isinstance(op, ops.Compute) and ref.first % 2 == ref.count % 2 == 0
+            ):
+                yield ScheduleError(
+                    f"{type(op).__name__} of operand fragment {ref.name!r}",
+                    fix="fill it with k.mem.compute, in pairs of elements",
+                    loc=op.loc,
+                )
+
+
 def _descriptors(s: Schedule) -> Iterator[ScheduleError]:
     for op in _mmas(s):
         for view in (op.a, op.b):
+            if isinstance(view, FragmentRef):
+                continue
             tile = s.tile(view.tile)
             if tile.swizzle is Swizzle.NONE:
                 yield ScheduleError(
@@ -100,4 +159,4 @@ def _mmas(s: Schedule) -> Iterator[ops.WgmmaMmaAsync]:
     return (op for op in s.ops() if isinstance(op, ops.WgmmaMmaAsync))
 
 
-CHECKS = (_warpgroups, _shapes, _descriptors)
+CHECKS = (_warpgroups, _shapes, _descriptors, _operand_fragments)
