@@ -19,7 +19,7 @@ PendingOp = (
     | ops.ClcOp
     | ops.Tcgen05Op
 )
-KNOWN: dict[str, tuple[type, ...]] = {"evaluate": get_args(ops.Tcgen05Op)}
+KNOWN: dict[str, tuple[type, ...]] = {r: get_args(ops.Tcgen05Op) for r in ("evaluate", "render")}
 """What a reader knows of them already."""
 
 

@@ -36,10 +36,11 @@ class Context:
     ``way_out``: label behind the elected region that is open, "" outside one. ``loops``: loop
     variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
     none, nothing can give up). ``functions``: device functions that the kernel needs beside the
-    fixed ones, by name. ``matrices``: registers of wgmma in the open scope.
-    ``in_flight``: those that a wait, by its id, may leave in flight. ``common_registers``: declared
-    before the roles. ``roles_leave``: nothing follows the roles; a warp leaves the kernel at the
-    end of its own.
+    fixed ones, by name. ``matrices``: registers of wgmma in the open scope; ``in_flight``: those
+    that a wait, by its id, may leave in flight. ``tmem_loaded``: fragments of the open scope that
+    tcgen05.ld writes; ``tmem_words``: words with addresses of tensor memory that it has in
+    registers. ``common_registers``: declared before the roles. ``roles_leave``: nothing follows the
+    roles; a warp leaves the kernel at the end of its own.
     """
 
     schedule: Schedule
@@ -54,6 +55,8 @@ class Context:
     functions: dict[str, str] = field(default_factory=dict)
     matrices: list[str] = field(default_factory=list)
     in_flight: dict[int, frozenset[str]] = field(default_factory=dict)
+    tmem_loaded: list[str] = field(default_factory=list)
+    tmem_words: tuple[str, ...] = ()
     common_registers: frozenset[str] = frozenset()
     roles_leave: bool = False
 
@@ -75,6 +78,12 @@ class Context:
         offset = self.schedule.mbarrier(ref.name).offset
         at = binary("+", binary("*", ref.stage, Const(8)), Const(offset))
         return self.in_cta(f"smem_base + {c_text(at)}", ref.rank)
+
+    def tmem_word(self, tile: str) -> str:
+        """C text of the tensor memory address in a word that tcgen05.alloc has written."""
+        if tile in self.tmem_words:
+            return f"tmem_{tile}"
+        return f"*(const u32*)(smem + {self.schedule.tile(tile).offset})"
 
     def in_cta(self, address: str, rank: Expr | None) -> str:
         """The same shared-memory address in another CTA of the cluster (None: in its own)."""

@@ -20,6 +20,8 @@ def render_copy(c: Context, op: CopyOp) -> None:
             c.put(f"cp_async_arrive{'_noinc' if noinc else ''}({c.barrier(ref)});")
         case ops.TmaLoad(multicast=mask) if mask is not None:
             c.put_guarded(_multicast(c, op, c_text(mask)))
+        case ops.TmaLoad() if op.mbarrier.rank is not None:
+            c.put_guarded(_pair_load(c, op))
         case ops.TmaLoad(dst=dst, tensor_map=name, src=src, mbarrier=ref):
             at = f"smem_base + {c_text(c.logical_bytes(dst))}"
             c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {coordinates(src)});")
@@ -49,11 +51,12 @@ def coordinates(box: GlobalView) -> str:
 
 def _multicast(c: Context, op: ops.TmaLoad, mask: str) -> str:
     n = len(op.src.start)
+    pair = "" if op.mbarrier.rank is None else ".cta_group::2"
     opcode = (
-        f"cp.async.bulk.tensor.{n}d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-        ".multicast::cluster"
+        f"cp.async.bulk.tensor.{n}d{pair}.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes.multicast::cluster"
     )
-    name = f"tma_load_multicast_{n}d"
+    name = f"tma_load_multicast{'_pair' if pair else ''}_{n}d"
     places = ", ".join(f"%{4 + d}" for d in range(n))
     c.functions[name] = (
         f"DEV void {name}(u32 dst, const TensorMap& m, u32 bar, unsigned short ctas, {formals(n)})"
@@ -62,6 +65,24 @@ def _multicast(c: Context, op: ops.TmaLoad, mask: str) -> str:
     )
     at, barrier = f"smem_base + {c_text(c.logical_bytes(op.dst))}", c.barrier(op.mbarrier)
     return f"{name}({at}, m_{op.tensor_map}, {barrier}, {mask}, {coordinates(op.src)});"
+
+
+def _pair_load(c: Context, op: ops.TmaLoad) -> str:
+    """The bytes count on the barrier of either CTA of a pair (sm_100)."""
+    n = len(op.src.start)
+    opcode = (
+        f"cp.async.bulk.tensor.{n}d.cta_group::2.shared::cluster.global.tile"
+        ".mbarrier::complete_tx::bytes"
+    )
+    name = f"tma_load_pair_{n}d"
+    places = ", ".join(f"%{3 + d}" for d in range(n))
+    c.functions[name] = (
+        f"DEV void {name}(u32 dst, const TensorMap& m, u32 bar, {formals(n)})"
+        f' {{\n  asm volatile("{opcode} [%0], [%1, {{{places}}}], [%2];"\n'
+        f'               :: "r"(dst), "l"(&m), "r"(bar), {inputs(n)} : "memory");\n}}'
+    )
+    at, barrier = f"smem_base + {c_text(c.logical_bytes(op.dst))}", c.barrier(op.mbarrier)
+    return f"{name}({at}, m_{op.tensor_map}, {barrier}, {coordinates(op.src)});"
 
 
 def _reduce(c: Context, op: ops.TmaStore, reduce: str) -> str:

@@ -93,6 +93,8 @@ def _device_code(schedule: Schedule, variant: Variant) -> str:
         files.append("cp_async")
     if used & {ops.WgmmaMmaAsync, ops.WgmmaFence}:
         files.append("wgmma")
+    if any(issubclass(t, ops.Tcgen05Op) for t in used):
+        files.append("tcgen05")
     if schedule.cluster_ctas > 1 or any(
         isinstance(o, ops.ClusterOp | ops.BulkSend | ops.RedAsync)
         or (isinstance(o, ops.MbarrierArriveOp | ops.MbarrierWaitOp) and is_ordered(o))

@@ -12,7 +12,9 @@ from asyncsim.hw.render.mbarrier import render_mbarrier
 from asyncsim.hw.render.memory import render_memory
 from asyncsim.hw.render.order import render_order
 from asyncsim.hw.render.sync import render_sync
+from asyncsim.hw.render.tcgen05 import render_tcgen05
 from asyncsim.hw.render.tensor import render_tensor
+from asyncsim.hw.render.tmem_words import settled_words, words_of
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import FragmentRef, Op, OpBase
 from asyncsim.ir.pending import PendingOp, refused
@@ -115,6 +117,7 @@ def _specialize(c: Context, roles: tuple[Role, ...]) -> None:
         render_scope(c, role.body, leaves=c.roles_leave, in_role=True)
         c.depth -= 1
     c.put("}")
+    c.tmem_words = ()
     c.waits = c.common_waits + sum(_waits(role.body) for role in roles)
 
 
@@ -123,6 +126,8 @@ def render_scope(
 ) -> None:
     """The vars and fragments of a body, its statements, then leaving if it ends a warp's work."""
     declare(c, body)
+    if in_role:
+        _load_tmem_words(c, body)
     last = body[-1] if body else None
     if isinstance(last, Elect) and (in_role or not last.of_role) and not last.others:
         render_body(c, body[:-1])
@@ -149,12 +154,23 @@ def declare(c: Context, body: tuple[Stmt, ...]) -> None:
             text += " = {}"
         if name not in c.common_registers:
             c.put(text + ";")
+    c.tmem_loaded = list(dict.fromkeys(s.dst.name for s in own if isinstance(s, ops.Tcgen05Ld)))
     for name in dict.fromkeys(n for s in own if isinstance(s, OpBase) for n in _states(s)):
         if name not in c.common_registers:
             c.put(f"u64 s_{name} = 0;")
     for name in dict.fromkeys(n for s in own if isinstance(s, OpBase) for n in _tokens(s)):
         if name not in c.common_registers:
             c.put(f"u32 p_{name} = 0;")
+
+
+def _load_tmem_words(c: Context, body: tuple[Stmt, ...]) -> None:
+    """Keep the addresses of tensor memory that the role uses, if they stand when it begins."""
+    own = [s for s in _own_statements(body) if isinstance(s, OpBase)]
+    used = {t for s in own for t in words_of(s, c.schedule)}
+    c.tmem_words = ()
+    for tile in sorted(used & settled_words(c.schedule)):
+        c.put(f"const u32 tmem_{tile} = {c.tmem_word(tile)};")
+    c.tmem_words = tuple(sorted(used & settled_words(c.schedule)))
 
 
 def register_names(body: tuple[Stmt, ...]) -> frozenset[str]:
@@ -184,9 +200,9 @@ def _fragments(op: OpBase) -> list[FragmentRef]:
     match op:
         case ops.WgmmaMmaAsync(d=ref, a=a):
             return [ref, a] if isinstance(a, FragmentRef) else [ref]
-        case ops.LdGlobal(dst=ref) | ops.LdShared(dst=ref):
+        case ops.LdGlobal(dst=ref) | ops.LdShared(dst=ref) | ops.Tcgen05Ld(dst=ref):
             return [ref]
-        case ops.StGlobal(src=ref) | ops.StShared(src=ref):
+        case ops.StGlobal(src=ref) | ops.StShared(src=ref) | ops.Tcgen05St(src=ref):
             return [ref]
         case ops.StAsync(src=ref) | ops.RedAsync(src=ref):
             return [ref]
@@ -233,6 +249,8 @@ def _render_op(c: Context, op: Op) -> None:
         render_sync(c, op)
     elif isinstance(op, ops.TensorOp):
         render_tensor(c, op)
+    elif isinstance(op, ops.Tcgen05Op):
+        render_tcgen05(c, op)
     elif isinstance(op, ops.ClusterOp):
         render_cluster(c, op)
     elif isinstance(op, ops.BulkOp):

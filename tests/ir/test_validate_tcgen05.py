@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asyncsim import Rule, ScheduleBuilder, ScheduleError, predict
-from asyncsim.hw.render import render
-from tests.ir.every_op import every_tcgen05_op
+from asyncsim import Rule, ScheduleBuilder
 from tests.ir.wellformed import expect as expect_on
 
 ARCH = ("sm_100a",)
@@ -366,25 +364,3 @@ def test_loads_count_on_the_barrier_of_the_peer_from_sm_100_on():
         "a TMA load counts on an mbarrier of another CTA, on sm_90a",
         "before sm_100a, data and mbarrier are in the same CTA",
     )
-
-
-def test_readers_that_do_not_know_them_yet():
-    s = every_tcgen05_op()
-    what = "does not know Tcgen05Alloc yet (at "
-    for reader, run in (
-        ("simulate", lambda: predict(s, "b200")),
-        ("render", lambda: render(s, "sm_100a")),
-    ):
-        with pytest.raises(ScheduleError) as error:
-            run()
-        assert f"{reader} {what}" in str(error.value)
-
-
-def test_each_op_alone_is_refused():
-    k = ScheduleBuilder("one", archs=ARCH)
-    w = word(k)
-    k.tcgen05.alloc(w[0], 32)
-    k.tcgen05.dealloc(w[0], 32)
-    s = k.finish()
-    with pytest.raises(ScheduleError, match="render does not know Tcgen05Alloc yet"):
-        render(s, "sm_100a")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import SmemTile, TmemTile
+from asyncsim.ir.decl import SmemTile, Swizzle, TmemTile
 from asyncsim.ir.expr import Const
 from asyncsim.ir.op import OpBase, Scope, SmemView, TmemView
 from asyncsim.ir.schedule import Schedule
@@ -193,6 +193,14 @@ def _copies(s: Schedule) -> Iterator[ScheduleError]:
                         f"{shape.columns} columns",
                         loc=op.loc,
                     )
+                elif not _is_described(source, 4 * shape.columns, s):
+                    yield ScheduleError(
+                        f"tcgen05.cp.{shape.value} from {source.tile!r}, whose rows no descriptor "
+                        "finds",
+                        fix="rows side by side of 16 bytes without a swizzle, or as wide as it",
+                        loc=op.loc,
+                        rule=Rule.ALIGNMENT,
+                    )
             case ops.Tcgen05Shift(tile=view):
                 lane = view.start[0]
                 if view.shape != (32, 8) or (isinstance(lane, Const) and lane.value % 32):
@@ -203,6 +211,15 @@ def _copies(s: Schedule) -> Iterator[ScheduleError]:
                     )
             case _:
                 pass
+
+
+def _is_described(view: SmemView, row: int, s: Schedule) -> bool:
+    """Whether a descriptor finds rows of so many bytes: eight lie together."""
+    tile = s.tile(view.tile)
+    if tile.swizzle is Swizzle.NONE:
+        return row == 16 and view.shape[1:] == tile.shape[1:]
+    width = tile.dtype.bytes
+    return tile.shape[-1] * width == tile.swizzle.value and view.shape[-1] * width == row
 
 
 def _bytes(view: SmemView, s: Schedule) -> int:

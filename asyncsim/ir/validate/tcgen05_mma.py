@@ -156,7 +156,17 @@ def _descriptors(s: Schedule) -> Iterator[ScheduleError]:
         for view in (op.a, op.b):
             if isinstance(view, TmemView):
                 continue
-            if s.tile(view.tile).swizzle is Swizzle.NONE:
+            tile = s.tile(view.tile)
+            row = tile.shape[-1] * tile.dtype.bytes
+            if tile.swizzle is not Swizzle.NONE and row != tile.swizzle.value:
+                yield ScheduleError(
+                    f"tcgen05.mma operand {view.tile!r} has rows of {row} bytes and a swizzle of "
+                    f"{tile.swizzle.value}",
+                    fix="make the rows as wide as the swizzle: a descriptor says no other layout",
+                    loc=op.loc,
+                    rule=Rule.ALIGNMENT,
+                )
+            if tile.swizzle is Swizzle.NONE:
                 yield ScheduleError(
                     f"tcgen05.mma operand {view.tile!r} has no swizzle",
                     fix="declare the tile and its map with swizzle=32, 64 or 128",
