@@ -103,10 +103,12 @@ class Declarations:
         oob_fill: OobFill = OobFill.ZERO,
         l2_promotion_bytes: int = 128,
         interleave: int = 0,
+        element_strides: Sequence[int] | None = None,
         in_global: bool = False,
     ) -> TensorMapHandle:
         """A TMA descriptor of ``tensor``; ``box`` is row-major, ``swizzle`` 0, 32, 64 or 128.
 
+        ``element_strides``: a load brings every so many-th element of each dimension of the box.
         ``interleave``: slices of 16 or 32 bytes of channels; the last dimension counts them all.
         ``in_global``: not a kernel parameter; each CTA has a copy in global memory to change.
         """
@@ -117,7 +119,7 @@ class Declarations:
             box=_extents(box, f"box of tensor map {name!r}"),
             swizzle=_swizzle(swizzle),
             oob_fill=oob_fill,
-            element_strides=(1,) * len(box),
+            element_strides=_strides(element_strides, len(box), name),
             l2_promotion_bytes=l2_promotion_bytes,
             interleave=_interleave(interleave),
             in_global=in_global,
@@ -138,11 +140,14 @@ class Declarations:
         swizzle: int = 0,
         oob_fill: OobFill = OobFill.ZERO,
         mode: str = "im2col",
+        element_strides: Sequence[int] | None = None,
+        l2_promotion_bytes: int = 128,
     ) -> TensorMapHandle:
         """An im2col TMA descriptor of ``tensor`` (batch, up to three of space, channels).
 
         A load brings ``pixels`` x ``channels``: pixels follow each other inside the box that
         begins ``lower`` from the first corner of the space and ends ``upper`` from the last one.
+        ``element_strides``: of each dimension of the tensor; pixels are so far apart.
         ``mode``: "im2col", or "im2col::w" and "im2col::w::128" along the last dimension of space
         alone, which the corners then name alone.
         """
@@ -153,7 +158,8 @@ class Declarations:
             box=_extents((pixels, channels), f"box of im2col map {name!r}"),
             swizzle=_swizzle(swizzle),
             oob_fill=oob_fill,
-            element_strides=(1,) * len(tensor.decl.shape),
+            element_strides=_strides(element_strides, len(tensor.decl.shape), name),
+            l2_promotion_bytes=l2_promotion_bytes,
             im2col=Im2col(
                 lower=tuple(map(whole, lower)), upper=tuple(map(whole, upper)), mode=_im2col(mode)
             ),
@@ -353,6 +359,17 @@ def _swizzle(span: int) -> Swizzle:
         raise ScheduleError(
             f"swizzle {span!r}", fix="use 0, 32, 64 or 128 (bytes)", loc=caller()
         ) from None
+
+
+def _strides(given: Sequence[int] | None, rank: int, name: str) -> tuple[int, ...]:
+    strides = (1,) * rank if given is None else tuple(map(whole, given))
+    if len(strides) != rank:
+        raise ScheduleError(
+            f"tensor map {name!r}: {len(strides)} element strides",
+            fix=f"give {rank}, one per dimension",
+            loc=caller(),
+        )
+    return strides
 
 
 def _im2col(name: str) -> Im2colMode:

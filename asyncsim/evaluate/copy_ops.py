@@ -10,15 +10,14 @@ import numpy as np
 
 from asyncsim.errors import ScheduleError
 from asyncsim.evaluate.arrays import Array
+from asyncsim.evaluate.boxes import Fetch, Slices, clip_box, fetches, of_lane
 from asyncsim.evaluate.cta import Blocked, Cta, Flight
 from asyncsim.evaluate.operands import (
     Operands,
-    Starts,
     box_slices,
 )
 from asyncsim.evaluate.sync_ops import Step, owner_of, ranks_of_mask, stage_of
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import OobFill
 from asyncsim.ir.op import CopyOp, GroupKind, ReduceOp, SmemView
 from asyncsim.rules import Rule
 from asyncsim.stream.operands import Values
@@ -130,33 +129,24 @@ def _masked(op: ops.CpAsync, tensor: Array, index: tuple[Array, ...], keep: Arra
 
 def _tma_load(op: ops.TmaLoad, use: Operands, cta: Cta) -> Step:
     """A box a lane; multicast, it lands in every CTA of the mask, and counts on its barrier."""
-    tensor = cta.tensors[op.src.tensor]
-    shape = op.src.shape
-    size = prod(shape) * tensor.itemsize
-    fill = cta.schedule.tensor_map(op.tensor_map).oob_fill
-    outside = tensor.dtype.type(np.nan if fill is OobFill.NAN else 0)
+    shape = op.dst.shape
+    size = prod(shape) * cta.tensors[op.src.tensor].itemsize
     to = use.window(op.dst, cta.schedule.tile(op.dst.tile).shape)
-    start = use.lane_values(op.src.start)
-    receivers = receivers_of(op, use, cta)
+    fetched, receivers = fetches(op, use, cta), receivers_of(op, use, cta)
 
-    def land(
-        target: Array, source: Slices, part: Slices, state: MbarrierState
-    ) -> Callable[[], None]:
+    def land(target: Array, fetch: Fetch, state: MbarrierState) -> Callable[[], None]:
         def effect() -> None:
-            if target[part].shape != target.shape:
-                target.fill(outside)
-            target[part] = tensor[source]
+            fetch(target)
             state.complete_tx(size)
 
         return effect
 
     def step(values: Values) -> None:
-        reached, targets, sources = receivers(values), to(values), start(values)
-        for lane in range(use.lanes):
-            box = box_slices(_of_lane(targets, lane), shape)
-            source, part = clip_box(_of_lane(sources, lane), shape, tensor.shape)
+        reached, targets = receivers(values), to(values)
+        for lane, fetch in enumerate(fetched(values)):
+            box = box_slices(of_lane(targets, lane), shape)
             for into, state in reached:
-                cta.launch(Flight(op, land(into[box], source, part, state)))
+                cta.launch(Flight(op, land(into[box], fetch, state)))
 
     return step
 
@@ -193,8 +183,8 @@ def _tma_store(op: ops.TmaStore, use: Operands, warp: int, cta: Cta) -> Step:
         out_of = stage(values)
         sources, targets = start(values), to(values)
         for lane in range(use.lanes):
-            source = out_of[box_slices(_of_lane(sources, lane), shape)]
-            target, part = clip_box(_of_lane(targets, lane), shape, tensor.shape)
+            source = out_of[box_slices(of_lane(sources, lane), shape)]
+            target, part = clip_box(of_lane(targets, lane), shape, tensor.shape)
 
             def effect(
                 source: Array = source, target: Slices = target, part: Slices = part
@@ -248,22 +238,3 @@ COMBINE: dict[ReduceOp | None, Callable[[Array, Array], Array]] = {
     ReduceOp.OR: np.bitwise_or,
     ReduceOp.XOR: np.bitwise_xor,
 }
-
-Slices = tuple[slice, ...]
-
-
-def clip_box(
-    start: tuple[int, ...], shape: tuple[int, ...], extent: tuple[int, ...]
-) -> tuple[Slices, Slices]:
-    """The part of a box inside a tensor: as slices of the tensor and of the box."""
-    of_tensor, of_box = [], []
-    for first, n, have in zip(start, shape, extent, strict=True):
-        low, high = min(max(first, 0), have), max(min(first + n, have), 0)
-        high = max(low, high)
-        of_tensor.append(slice(low, high))
-        of_box.append(slice(low - first, high - first) if high > low else slice(0, 0))
-    return tuple(of_tensor), tuple(of_box)
-
-
-def _of_lane(starts: Starts, lane: int) -> tuple[int, ...]:
-    return tuple(s if isinstance(s, int) else int(s[lane]) for s in starts)

@@ -89,7 +89,9 @@ class Im2col:
 class TensorMap:
     """A TMA descriptor (cuTensorMapEncodeTiled). ``box`` is row-major like the tensor's shape.
 
-    ``im2col``: of pixels instead (cuTensorMapEncodeIm2col); ``box`` is then (pixels, channels).
+    ``element_strides``: of each dimension of the tensor, how far apart the elements are that a
+    copy moves. ``im2col``: of pixels instead (cuTensorMapEncodeIm2col); ``box`` is then (pixels,
+    channels).
     """
 
     name: str
@@ -103,6 +105,18 @@ class TensorMap:
     im2col: Im2col | None = None
     in_global: bool = False  # a copy for each CTA, which the kernel may change; else a parameter
     loc: SourceLoc | None = None
+
+    @property
+    def strided(self) -> bool:
+        """Whether a copy leaves elements out."""
+        return any(step != 1 for step in self.element_strides)
+
+    @property
+    def tile(self) -> tuple[int, ...]:
+        """Extents in shared memory of what a copy moves: every so many-th element of the box."""
+        if self.im2col is not None or not self.element_strides:
+            return self.box
+        return tuple(-(-n // s) for n, s in zip(self.box, self.element_strides, strict=True))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

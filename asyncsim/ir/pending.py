@@ -9,7 +9,7 @@ from typing import NoReturn, get_args
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import Interleave, TensorMap
+from asyncsim.ir.decl import Im2colMode, Interleave, TensorMap
 from asyncsim.ir.schedule import Schedule
 
 PendingOp = (
@@ -38,8 +38,9 @@ def refuse_pending(schedule: Schedule, reader: str) -> None:
                 loc=op.loc,
             )
     for m in schedule.of_kind(TensorMap):
-        if m.interleave is not Interleave.NONE or m.im2col is not None:
-            kind = "interleaved" if m.im2col is None else "im2col"
+        wide = m.im2col is not None and m.im2col.mode is not Im2colMode.SPACE
+        if m.interleave is not Interleave.NONE or wide:
+            kind = "im2col::w" if wide else "interleaved"
             raise ScheduleError(
                 f"{reader} does not know {kind} tensor maps ({m.name!r}) yet",
                 fix="`asyncsim check` does",

@@ -181,10 +181,11 @@ def _count(n: int, noun: str) -> str:
 
 
 def _box(m: TensorMap) -> str:
+    every = f", every {_sizes(m.element_strides)}" if m.strided else ""
     if m.im2col is None:
-        return f"box {_sizes(m.box)}"
+        return f"box {_sizes(m.box)}{every}"
     corners = f"corners {m.im2col.lower} to {m.im2col.upper}"
-    return f"{m.im2col.mode.value} {_sizes(m.box)}, {corners}"
+    return f"{m.im2col.mode.value} {_sizes(m.box)}, {corners}{every}"
 
 
 def _interleave(mode: Interleave) -> str:

@@ -27,7 +27,7 @@ def tma_load_maker(b: Bound, op: ops.LoadOp) -> Maker:
     numbers, place, box = b.model.numbers, b.place(op.mbarrier), b.box(op.src)
     peers = _receivers(b, op)
     stage = b.ev.value(op.dst.stage)
-    amount = b.bytes(op.src)
+    amount = b.lane_bytes(op.dst)
     elected = b.lanes == 1
     cost = numbers.ticks("tma.issue" if elected else "tma.issue_lane_loop") * b.lanes
     rate = numbers.rate("tma.load")
@@ -35,7 +35,7 @@ def tma_load_maker(b: Bound, op: ops.LoadOp) -> Maker:
     overhead = numbers.exact("tma.copy_overhead")
     # A row of the box takes whole turns of the engine, however narrow it is.
     tiled = isinstance(op, ops.TmaLoad)
-    inner = op.src.shape[-1] * amount // prod(op.src.shape) if tiled else amount
+    inner = op.dst.shape[-1] * amount // prod(op.dst.shape) if tiled else amount
     moved = amount // inner * (-(-inner // row) * row)
     occupancy = max(numbers.exact("tma.min_copy"), moved / rate / TICKS_PER_CYCLE + overhead)
     work = (ticks(occupancy),)

@@ -256,7 +256,8 @@ def _write(
                 lines.append(f"{pad}v_{var} = {_expr(value)}")
             case OpBase() if s.id in views:
                 view = views[s.id]
-                size = prod(view.shape) * schedule.tensor(view.tensor).dtype.bytes
+                moved = s.dst.shape if isinstance(s, ops.TmaLoad) else view.shape
+                size = prod(moved) * schedule.tensor(view.tensor).dtype.bytes
                 size *= 1 if isinstance(s, _TMA_READS) else 32
                 start = "".join(f"{_expr(e)}, " for e in view.start)
                 key = f"({view.tensor!r}, ({start}), {size} * turns)"

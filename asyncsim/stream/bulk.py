@@ -78,6 +78,8 @@ def load_maker(r: Resolver, op: ops.LoadOp, ev: Evaluator) -> Callable[[Values],
     read = r.box(op, op.src, False, Proxy.ASYNC, ev)
     if isinstance(op, ops.TmaLoad) and op.offsets:
         source, read = None, pixels_maker(r, op, ev)
+    elif isinstance(op, ops.TmaLoad) and r.schedule.tensor_map(op.tensor_map).strided:
+        source = None
     if op.multicast is None:
         write = r.tile(op, op.dst, True, Proxy.ASYNC, ev, source=source)
         return lambda v: Dyn(op, key(v), size, lambda: (read(v), write(v)))

@@ -209,7 +209,7 @@ class Gpu:
 
     def _map(self, m: MapSpec, buffer: Any) -> Any:
         from cuda.core import TensorMapDescriptorOptions
-        from cuda.core._tensor_map import TensorMapDataType
+        from cuda.core._tensor_map import TensorMapDataType, TensorMapDescriptor
         from cuda.core.utils import StridedMemoryView
 
         enums = TensorMapDescriptorOptions(box_dim=(1,))
@@ -220,13 +220,19 @@ class Gpu:
         swizzle = f"SWIZZLE_{m.swizzle_bytes}B" if m.swizzle_bytes else "NONE"
         promotion = f"L2_{m.l2_promotion_bytes}B" if m.l2_promotion_bytes else "NONE"
         fill = "NAN_REQUEST_ZERO_FMA" if m.nan_fill else "NONE"
-        return view.as_tensor_map(
-            box_dim=tuple(m.box),
-            data_type=TensorMapDataType[_MAP_TYPES.get(m.dtype, "UINT8")],
-            swizzle=type(enums.swizzle)[swizzle],
-            l2_promotion=type(enums.l2_promotion)[promotion],
-            oob_fill=type(enums.oob_fill)[fill],
-        )
+        interleave = f"INTERLEAVE_{m.interleave_bytes}B" if m.interleave_bytes else "NONE"
+        options = {
+            "data_type": TensorMapDataType[_MAP_TYPES.get(m.dtype, "UINT8")],
+            "element_strides": m.element_strides or None,
+            "interleave": type(enums.interleave)[interleave],
+            "swizzle": type(enums.swizzle)[swizzle],
+            "l2_promotion": type(enums.l2_promotion)[promotion],
+            "oob_fill": type(enums.oob_fill)[fill],
+        }
+        if m.corners:  # cuda.core has no public name for it
+            pixels, channels = m.box
+            return TensorMapDescriptor._from_im2col(view, *m.corners, channels, pixels, **options)
+        return view.as_tensor_map(box_dim=tuple(m.box), **options)
 
     def _argument(
         self, p: tuple[str, str, int, int], tensors: Any, maps: Any, pointers: Any

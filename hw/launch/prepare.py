@@ -166,6 +166,9 @@ def _map(schedule: Schedule, m: TensorMap) -> MapSpec:
         swizzle_bytes=m.swizzle.value,
         nan_fill=m.oob_fill is OobFill.NAN,
         l2_promotion_bytes=m.l2_promotion_bytes,
+        element_strides=m.element_strides,
+        interleave_bytes=m.interleave.value,
+        corners=() if m.im2col is None else (m.im2col.lower, m.im2col.upper),
     )
 
 

@@ -31,7 +31,10 @@ class TensorSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapSpec:
-    """A tensor map: row-major shape, element strides and box."""
+    """A tensor map: row-major shape, strides, box, and every how many-th element of each dimension.
+
+    ``corners``: of an im2col map, whose ``box`` is (pixels, channels); () for others.
+    """
 
     tensor: str
     shape: tuple[int, ...]
@@ -41,6 +44,9 @@ class MapSpec:
     swizzle_bytes: int
     nan_fill: bool
     l2_promotion_bytes: int
+    element_strides: tuple[int, ...] = ()
+    interleave_bytes: int = 0
+    corners: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,7 +109,7 @@ def encode(message: RunSpec | RunReply) -> str:
 def decode_spec(line: str) -> RunSpec:
     d = json.loads(line)
     d["tensors"] = {n: TensorSpec(**t) for n, t in d["tensors"].items()}
-    d["maps"] = {n: MapSpec(**_tuples(m)) for n, m in d["maps"].items()}
+    d["maps"] = {n: MapSpec(**_map(m)) for n, m in d["maps"].items()}
     d["parameters"] = tuple(tuple(p) for p in d["parameters"])
     d["grid"] = tuple(d["grid"])
     return RunSpec(**d)
@@ -113,6 +119,10 @@ def decode_reply(line: str) -> RunReply:
     d = _tuples(json.loads(line))
     d["starts"] = tuple(tuple(s) for s in d["starts"])
     return RunReply(**d)
+
+
+def _map(d: dict[str, Any]) -> dict[str, Any]:
+    return _tuples(d) | {"corners": tuple(tuple(c) for c in d["corners"])}
 
 
 def _tuples(d: dict[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import assert_never
 
 from asyncsim.hw.render.context import Context
@@ -18,10 +19,10 @@ def render_copy(c: Context, op: CopyOp) -> None:
             c.put_guarded(f"cp_async<{size}>({to}, {element}{more});")
         case ops.CpAsyncMbarrierArrive(mbarrier=ref, noinc=noinc):
             c.put(f"cp_async_arrive{'_noinc' if noinc else ''}({c.barrier(ref)});")
-        case ops.TmaLoad(multicast=mask) if mask is not None:
-            c.put_guarded(_multicast(c, op, c_text(mask)))
-        case ops.TmaLoad() if op.mbarrier.rank is not None:
-            c.put_guarded(_pair_load(c, op))
+        case ops.TmaLoad() if (
+            op.multicast is not None or op.offsets or op.mbarrier.rank is not None
+        ):
+            c.put_guarded(_load_in_form(c, op))
         case ops.TmaLoad(dst=dst, tensor_map=name, src=src, mbarrier=ref):
             at = f"smem_base + {c_text(c.logical_bytes(dst))}"
             c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {coordinates(src)});")
@@ -49,40 +50,42 @@ def coordinates(box: GlobalView) -> str:
     return ", ".join(c_text(s) for s in reversed(box.start))
 
 
-def _multicast(c: Context, op: ops.TmaLoad, mask: str) -> str:
-    n = len(op.src.start)
-    pair = "" if op.mbarrier.rank is None else ".cta_group::2"
-    opcode = (
-        f"cp.async.bulk.tensor.{n}d{pair}.shared::cluster.global.tile"
-        ".mbarrier::complete_tx::bytes.multicast::cluster"
-    )
-    name = f"tma_load_multicast{'_pair' if pair else ''}_{n}d"
-    places = ", ".join(f"%{4 + d}" for d in range(n))
+def _load_in_form(c: Context, op: ops.TmaLoad) -> str:
+    """A load to several CTAs, of pixels, or whose bytes count on the barrier of either CTA of a
+    pair (sm_100): a device function for each form."""
+    n, offsets = len(op.src.start), len(op.offsets)
+    mode = "im2col" if offsets else "tile"
+    pair = ".cta_group::2" if op.mbarrier.rank is not None else ""
+    opcode = f"cp.async.bulk.tensor.{n}d{pair}.shared::cluster.global.{mode}"
+    opcode += ".mbarrier::complete_tx::bytes"
+    forms = (("_im2col", offsets), ("_multicast", op.multicast is not None), ("_pair", pair))
+    name = f"tma_load{''.join(form for form, used in forms if used)}_{n}d"
+    at = f"smem_base + {c_text(c.logical_bytes(op.dst))}"
+    actual = [at, f"m_{op.tensor_map}", c.barrier(op.mbarrier)]
+    operands = [("u32 dst", '"r"(dst)'), ("const TensorMap& m", '"l"(&m)'), ("u32 bar", '"r"(bar)')]
+    places = iter(range(3, 32))
+    text = "[%0], [%1, {" + _places(places, n) + "}], [%2]"
+    operands += [(f"int x{d}", f'"r"(x{d})') for d in range(n)]
+    actual.append(coordinates(op.src))
+    if offsets:
+        text += ", {" + _places(places, offsets) + "}"
+        operands += [(f"unsigned short o{d}", f'"h"(o{d})') for d in range(offsets)]
+        actual += [c_text(e) for e in reversed(op.offsets)]
+    if op.multicast is not None:
+        opcode += ".multicast::cluster"
+        text += f", {_places(places, 1)}"
+        operands.append(("unsigned short ctas", '"h"(ctas)'))
+        actual.append(c_text(op.multicast))
     c.functions[name] = (
-        f"DEV void {name}(u32 dst, const TensorMap& m, u32 bar, unsigned short ctas, {formals(n)})"
-        f' {{\n  asm volatile("{opcode} [%0], [%1, {{{places}}}], [%2], %3;"\n'
-        f'               :: "r"(dst), "l"(&m), "r"(bar), "h"(ctas), {inputs(n)} : "memory");\n}}'
+        f"DEV void {name}({', '.join(formal for formal, _ in operands)}) {{\n"
+        f'  asm volatile("{opcode} {text};"\n'
+        f'               :: {", ".join(given for _, given in operands)} : "memory");\n}}'
     )
-    at, barrier = f"smem_base + {c_text(c.logical_bytes(op.dst))}", c.barrier(op.mbarrier)
-    return f"{name}({at}, m_{op.tensor_map}, {barrier}, {mask}, {coordinates(op.src)});"
+    return f"{name}({', '.join(actual)});"
 
 
-def _pair_load(c: Context, op: ops.TmaLoad) -> str:
-    """The bytes count on the barrier of either CTA of a pair (sm_100)."""
-    n = len(op.src.start)
-    opcode = (
-        f"cp.async.bulk.tensor.{n}d.cta_group::2.shared::cluster.global.tile"
-        ".mbarrier::complete_tx::bytes"
-    )
-    name = f"tma_load_pair_{n}d"
-    places = ", ".join(f"%{3 + d}" for d in range(n))
-    c.functions[name] = (
-        f"DEV void {name}(u32 dst, const TensorMap& m, u32 bar, {formals(n)})"
-        f' {{\n  asm volatile("{opcode} [%0], [%1, {{{places}}}], [%2];"\n'
-        f'               :: "r"(dst), "l"(&m), "r"(bar), {inputs(n)} : "memory");\n}}'
-    )
-    at, barrier = f"smem_base + {c_text(c.logical_bytes(op.dst))}", c.barrier(op.mbarrier)
-    return f"{name}({at}, m_{op.tensor_map}, {barrier}, {coordinates(op.src)});"
+def _places(numbers: Iterator[int], count: int) -> str:
+    return ", ".join(f"%{next(numbers)}" for _ in range(count))
 
 
 def _reduce(c: Context, op: ops.TmaStore, reduce: str) -> str:

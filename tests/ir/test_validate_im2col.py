@@ -8,6 +8,7 @@ from asyncsim import Rule, ScheduleBuilder, ScheduleError, check, predict
 from asyncsim.build.handles import GlobalHandle
 from asyncsim.evaluate import evaluate, make_inputs
 from asyncsim.hw.render import render
+from asyncsim.ir.text import schedule_text
 from tests.ir.wellformed import barrier, error_of, expect
 
 SHAPES = {3: (2, 8, 32), 4: (2, 8, 8, 32), 5: (2, 8, 8, 8, 32)}
@@ -154,9 +155,88 @@ def test_a_tensor_that_is_written_is_not_loaded_by_pixels():
 
     expect(
         build,
-        "StGlobal to 't', from which an im2col map loads",
-        "read by im2col what the kernel does not write",
+        "StGlobal to 't', from which im2col map 'm' loads",
+        "read by it what the kernel does not write",
     )
+
+
+def strided(k, steps=(2, 1), output=False):
+    t = k.global_tensor("t", (64, 32), "f32", output=output)
+    return k.tensor_map("m", t, box=(16, 32), element_strides=steps)
+
+
+def test_element_strides():
+    k = ScheduleBuilder("strided")
+    m, s = strided(k, (3, 1)), k.smem_tile("s", (6, 32), "f32")
+    k.tma.load(s[0], m, (0, 0), barrier(k)[0])
+    assert "box 16x32, every 3x1" in schedule_text(k.finish())
+    expect(
+        lambda k: strided(k, (2,)), "tensor map 'm': 1 element strides", "give 2, one per dimension"
+    )
+    for make, steps, what in (
+        (strided, (1, 2), "the innermost dimension"),
+        (lambda k, s: image(k, element_strides=s), (2, 1, 1, 1), "batch and channels"),
+        (lambda k, s: image(k, element_strides=s), (1, 1, 1, 2), "batch and channels"),
+    ):
+        expect(
+            lambda k, make=make, steps=steps: make(k, steps),
+            f"tensor map 'm': element strides {steps}",
+            f"{what} can leave nothing out",
+            Rule.TENSOR_MAP,
+        )
+
+
+def test_strides_are_for_loads_of_what_stays_as_it_is():
+    def load(k, m, expecting=False):
+        s, x = k.smem_tile("s", (8, 32), "f32"), k.fragment("x", registers=1)
+        k.tma.load(s[0], m, (0, 0), barrier(k)[0])
+        t = GlobalHandle(m.tensor)
+        if expecting:
+            k.mem.ld_shared(x.all, s[0].box((0, k.lane), (1, 1)).expecting(t.box((0, 0), (1, 1))))
+        else:
+            k.mem.st_global(t.box((0, k.lane), (1, 1)), x.all)
+
+    def store(k):
+        m, s = strided(k, output=True), k.smem_tile("s", (8, 32), "f32")
+        with k.elect_thread():
+            k.tma.store(m, (0, 0), s[0])
+
+    expect(
+        lambda k: load(k, strided(k, output=True)),
+        "StGlobal to 't', from which map with element strides 'm' loads",
+        "read by it what the kernel does not write",
+    )
+    expect(
+        lambda k: load(k, strided(k), expecting=True),
+        "LdShared expects a box in 's', which map with element strides 'm' fills",
+        "leave out .expecting(...): what it brings is no box",
+    )
+    expect(
+        store,
+        "TmaStore by map 'm', which has element strides",
+        "store by a map without: strides are for loads",
+        Rule.TENSOR_MAP,
+    )
+    expect(
+        lambda k: k.tma.load(
+            k.smem_tile("s", (16, 32), "f32")[0], strided(k), (0, 0), barrier(k)[0]
+        ),
+        "s view of shape (16, 32) f32, map 'm' has a box of (8, 32) f32",
+        "make view and box equal",
+        Rule.TENSOR_MAP,
+    )
+
+
+def test_readers_that_do_not_know_loads_along_w():
+    s = along_w("im2col::w").finish()
+    for reader, run in (
+        ("simulate", lambda: predict(s, "b200")),
+        ("evaluate", lambda: evaluate(s, make_inputs(s, seed=0))),
+        ("render", lambda: render(s, "sm_100a")),
+    ):
+        with pytest.raises(ScheduleError) as error:
+            run()
+        assert error.value.message == f"{reader} does not know im2col::w tensor maps ('m') yet"
 
 
 def test_no_read_expects_a_box_of_pixels():
@@ -169,21 +249,9 @@ def test_no_read_expects_a_box_of_pixels():
 
     expect(
         build,
-        "LdShared expects a box in 's', which im2col loads fill",
-        "leave out .expecting(...): pixels are no box",
+        "LdShared expects a box in 's', which im2col map 'm' fills",
+        "leave out .expecting(...): what it brings is no box",
     )
-
-
-def test_readers_that_do_not_know_im2col():
-    s = loaded().finish()
-    for reader, run in (
-        ("simulate", lambda: predict(s, "h200")),
-        ("evaluate", lambda: evaluate(s, make_inputs(s, seed=0))),
-        ("render", lambda: render(s, "sm_90a")),
-    ):
-        with pytest.raises(ScheduleError) as error:
-            run()
-        assert error.value.message == f"{reader} does not know im2col tensor maps ('m') yet"
 
 
 WIDE = {"im2col::w": (16, 1), "im2col::w::128": (128, 4)}  # pixels, and rows for each of a halo

@@ -145,25 +145,43 @@ def bad_offset(op: ops.TmaLoad, value: int) -> ScheduleError:
 
 
 def _inputs(s: Schedule) -> Iterator[ScheduleError]:
-    """Which elements a load reads is not followed: it takes a tensor that stays as it is, and
-    nothing claims to know what it brings."""
-    tensors = {op.src.tensor for op in _loads(s)}
+    """Which elements a load by pixels or with strides reads is not followed: it takes a tensor that
+    stays as it is, and nothing claims to know what it brings."""
+    loads = [(op, s.tensor_map(op.tensor_map)) for op in s.ops() if isinstance(op, ops.TmaLoad)]
+    loose = {op.src.tensor: m for op, m in loads if _loose(m)}
     for op in s.ops():
-        if isinstance(op, ops.StGlobal | ops.StoreOp) and op.dst.tensor in tensors:
+        if isinstance(op, ops.StGlobal | ops.StoreOp) and op.dst.tensor in loose:
+            how = _kind(loose[op.dst.tensor])
             yield ScheduleError(
-                f"{type(op).__name__} to {op.dst.tensor!r}, from which an im2col map loads",
-                fix="read by im2col what the kernel does not write",
+                f"{type(op).__name__} to {op.dst.tensor!r}, from which {how} loads",
+                fix="read by it what the kernel does not write",
                 loc=op.loc,
             )
-    tiles = {op.dst.tile for op in _loads(s)}
+        if isinstance(op, ops.TmaStore) and s.tensor_map(op.tensor_map).strided:
+            yield ScheduleError(
+                f"TmaStore by map {op.tensor_map!r}, which has element strides",
+                fix="store by a map without: strides are for loads",
+                loc=op.loc,
+                rule=Rule.TENSOR_MAP,
+            )
+    tiles = {op.dst.tile: m for op, m in loads if _loose(m)}
     for op in s.ops():
         for view in parts_of(op, SmemView):
             if view.tile in tiles and view.expects is not None:
                 yield ScheduleError(
-                    f"{type(op).__name__} expects a box in {view.tile!r}, which im2col loads fill",
-                    fix="leave out .expecting(...): pixels are no box",
+                    f"{type(op).__name__} expects a box in {view.tile!r}, which "
+                    f"{_kind(tiles[view.tile])} fills",
+                    fix="leave out .expecting(...): what it brings is no box",
                     loc=op.loc,
                 )
+
+
+def _loose(m: TensorMap) -> bool:
+    return m.im2col is not None or m.strided
+
+
+def _kind(m: TensorMap) -> str:
+    return f"{'im2col map' if m.im2col is not None else 'map with element strides'} {m.name!r}"
 
 
 CHECKS = (_halos, _offsets, _inputs)

@@ -67,6 +67,10 @@ def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
         )
     if any(not 1 <= step <= MAX_ELEMENT_STRIDE for step in m.element_strides):
         yield f"element strides {m.element_strides}", f"each is 1 to {MAX_ELEMENT_STRIDE}"
+    still = (0, -1) if m.im2col is not None else (-1,)
+    if any(m.element_strides[d] != 1 for d in still):
+        where = "batch and channels" if m.im2col is not None else "the innermost dimension"
+        yield f"element strides {m.element_strides}", f"{where} can leave nothing out"
     if m.oob_fill is OobFill.NAN and t.dtype in _INTEGERS:
         yield f"NaN fill for {t.dtype.value}", "integers can be filled with zero only"
     if m.l2_promotion_bytes not in (0, 64, 128, 256):
@@ -116,12 +120,12 @@ def _operands(s: Schedule) -> Iterator[ScheduleError]:
         tile, m = s.tile(view.tile), s.tensor_map(op.tensor_map)
         t = s.tensor(m.tensor)
         rows = ROWS if op.rows else im2col.rows_of(op, m)
-        box = m.box if rows is None else (rows, *m.box[1:])
+        box = m.tile if rows is None else (rows, *m.box[1:])
         if view.shape != box or tile.dtype is not t.dtype:
             what = "a box of" if rows is None else f"{rows} rows of"
             yield ScheduleError(
                 f"{view.tile} view of shape {view.shape} {tile.dtype.value}, map {m.name!r} has "
-                f"{what} {m.box} {t.dtype.value}",
+                f"{what} {m.box if rows else m.tile} {t.dtype.value}",
                 fix="make view and box equal" if rows is None else f"make the view {box}",
                 loc=op.loc,
                 rule=Rule.TENSOR_MAP,

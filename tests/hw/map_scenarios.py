@@ -1,0 +1,150 @@
+"""Tensor maps of every form, in kernels that write down what a load brings: boxes that hang over,
+of 1 to 5 dimensions, with every swizzle, with strides; pixels (im2col)."""
+
+from __future__ import annotations
+
+from math import prod
+
+from asyncsim import OobFill, ScheduleBuilder
+from asyncsim.build.handles import FragmentHandle, GlobalHandle, TileView
+from asyncsim.build.value import Value
+from asyncsim.ir.schedule import Schedule
+from asyncsim.scenario import scenario
+
+ARCHS = ("sm_90a",)
+TYPES = ("f32", "bf16", "f16", "i32", "u32", "u8", "i8", "e4m3", "e5m2")
+BYTES = {"f32": 4, "i32": 4, "u32": 4, "bf16": 2, "f16": 2}
+STARTS = (-2, 0, 3)
+
+
+def registers(k: ScheduleBuilder, tile: TileView) -> FragmentHandle:
+    """Of each lane, for a part of a row of the tile."""
+    return k.fragment("x", registers=max(1, tile.decl.shape[-1] // 32), dtype=tile.decl.dtype)
+
+
+def dump(
+    k: ScheduleBuilder, x: FragmentHandle, tile: TileView, out: GlobalHandle, at: Value
+) -> None:
+    """Each lane stores elements of the tile, row by row, to rows of ``out`` from ``at`` on."""
+    *rows, inner = tile.decl.shape
+    wide = x.decl.registers
+    lanes = inner // wide  # of a row
+    with k.loop(-(-prod(rows) * lanes // 32)) as step:
+        row = (step * 32 + k.lane) // lanes
+        column = k.lane % lanes * wide
+        place: list[Value | int] = []
+        left = row
+        for extent in reversed(rows):
+            place.insert(0, left % extent)
+            left = left // extent
+        k.mem.ld_shared(x.all, tile.box((*place, column), (*(1 for _ in rows), wide)))
+        k.mem.st_global(out.box((at + row, column), (1, wide)), x.all)
+
+
+@scenario(summary="boxes that hang over a tensor, written down", archs=ARCHS)
+def boxes(
+    *,
+    rank: int = 2,
+    type: int = 0,
+    swizzle: int = 0,
+    nan: int = 0,
+    promotion: int = 128,
+    stride: int = 1,
+) -> Schedule:
+    """CTA i loads the box at STARTS[i] in each dimension but the last, in which it is as long as
+    the swizzle spans, or 128 bytes; of one dimension, the box at 8 times that."""
+    k = ScheduleBuilder("boxes", archs=ARCHS)
+    dtype = TYPES[type]
+    row = (swizzle or 128) // BYTES.get(dtype, 1)
+    width = row if rank == 1 else row + 16
+    shape = (*(6 for _ in range(rank - 1)), width)
+    box = (*(4 for _ in range(rank - 1)), row)
+    steps = (*(stride for _ in range(rank - 1)), 1)
+    held = (*(-(-4 // stride) for _ in range(rank - 1)), row)
+    k.grid(len(STARTS))
+    k.block(1)
+    source = k.global_tensor("source", shape, dtype)
+    out = k.global_tensor("out", (len(STARTS) * prod(held[:-1]), row), dtype, output=True)
+    source_map = k.tensor_map(
+        "source_map",
+        source,
+        box=box,
+        swizzle=swizzle,
+        oob_fill=OobFill.NAN if nan else OobFill.ZERO,
+        l2_promotion_bytes=promotion,
+        element_strides=steps,
+    )
+    tile = k.smem_tile("tile", held, dtype, swizzle=swizzle, align=1024)[0]
+    full = k.mbarriers("full", count=1)
+    first = k.block_idx * 5 // 2 - 2  # -2, 0, 3
+    corner = (*(first for _ in range(rank - 1)), first * 8 if rank == 1 else 0)
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+        k.mbarrier.arrive_expect_tx(full[0], prod(held) * BYTES.get(dtype, 1))
+        k.tma.load(tile, source_map, corner, full[0])
+    k.bar.sync()
+    k.mbarrier.wait(full[0], 0)
+    dump(k, registers(k, tile), tile, out, k.block_idx * prod(held[:-1]))
+    return k.finish()
+
+
+@scenario(summary="pixels of an image, of every place of a filter, written down", archs=ARCHS)
+def pixels(
+    *,
+    space: int = 2,
+    size: int = 5,
+    batch: int = 2,
+    channels: int = 32,
+    brought: int = 16,
+    filter: int = 3,
+    stride: int = 1,
+    swizzle: int = 0,
+    type: int = 0,
+    nan: int = 0,
+) -> Schedule:
+    """``space``: its dimensions. Without a stride the image is padded so that each pixel has one
+    result; CTA i writes down ``brought`` of them for each place of the filter."""
+    k = ScheduleBuilder("pixels", archs=ARCHS)
+    dtype, pad = TYPES[type], filter // 2
+    shape = (batch, *(size + d for d in range(space)), channels)
+    results = [-(-(n - (filter - 1) + 2 * pad) // stride) for n in shape[1:-1]]
+    ctas = -(-batch * prod(results) // brought)
+    taps = filter**space
+    source = k.global_tensor("source", shape, dtype)
+    out = k.global_tensor("out", (ctas * taps * brought, channels), dtype, output=True)
+    source_map = k.im2col_map(
+        "source_map",
+        source,
+        pixels=brought,
+        channels=channels,
+        lower=(-pad,) * space,
+        upper=(pad - (filter - 1),) * space,
+        swizzle=swizzle,
+        oob_fill=OobFill.NAN if nan else OobFill.ZERO,
+        element_strides=(1, *(stride for _ in results), 1),
+    )
+    tile = k.smem_tile("tile", (brought, channels), dtype, swizzle=swizzle, align=1024)[0]
+    full, x = k.mbarriers("full", count=1), registers(k, tile)
+    k.grid(ctas)
+    k.block(1)
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+    k.bar.sync()
+    first = k.block_idx * brought
+    start: list[Value | int] = []
+    left = first
+    for n in reversed(results):
+        start.insert(0, left % n * stride - pad)
+        left = left // n
+    for tap in range(taps):
+        places = tuple(tap // filter ** (space - 1 - d) % filter for d in range(space))
+        with k.elect_thread():
+            k.mbarrier.arrive_expect_tx(full[0], tile.decl.stage_bytes)
+            k.tma.load_im2col(tile, source_map, (left, *start, 0), places, full[0])
+        k.mbarrier.wait(full[0], tap % 2)
+        dump(k, x, tile, out, (k.block_idx * taps + tap) * brought)
+        k.fence.proxy_async("shared")
+        k.bar.sync()
+    return k.finish()
