@@ -185,9 +185,6 @@ def check_cta(
             execution=reference,
         )
 
-    if _held_by_exited(reference) and {f.rule for f in found if _is_error(f)} <= {Rule.DEADLOCK}:
-        note = "a block barrier lacks warps that have ended; its release is not decided"
-        return verdict([f for f in found if not _is_error(f)], note=note)
     if not breaches:
         return verdict(found, REFERENCE, certified=not _errors(found))
     if not _errors(found) and _count(cta, reference):
@@ -360,23 +357,6 @@ def _parted_text(step: Step) -> str:
 def _lanes_may_part(breach: Breach) -> bool:
     counts = breach.condition in (Condition.A, Condition.E)
     return counts and breach.step.dyn.op.scope in (Scope.ALL_LANES, Scope.OTHERS)
-
-
-def _held_by_exited(execution: Execution) -> bool:
-    """Whether a barrier of the whole block lacks only warps that have ended.
-
-    PTX ISA, exit: a barrier for all threads is released then. The conditions here know no round
-    without all warps.
-    """
-    going = {(a.warp.place.rank, a.warp.index) for a in execution.agents if not a.done}
-    for agent in execution.agents:
-        op = agent.current[0].op if agent.current is not None and not agent.done else None
-        if isinstance(op, ops.BarSync) and not op.threads and agent.token == -1:
-            place = agent.warp.place
-            arrived = execution.named.by_id[place.rank, op.barrier].state.warps
-            if {index for rank, index in going if rank == place.rank} <= set(arrived):
-                return True
-    return False
 
 
 def _is_error(finding: Finding) -> bool:

@@ -183,6 +183,11 @@ def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
             return Rule.REGISTER_POOL, f"{_line(execution, root)}, and nobody gives any back"
         return Rule.DEADLOCK, ""
     state, key = b.state, b.key
+    if state.count == 0 and state.tx == 0:
+        return Rule.ARRIVAL_SHORTFALL, (
+            f"phase {state.generation} of {key} expects no arrivals any more, all dropped out: "
+            f"{who_text(_step(root))} waits for ever"
+        )
     if state.pending == 0:
         return uneven_rule(b), (
             f"{uneven_bytes(b)}: phase {state.generation} never completes, and "

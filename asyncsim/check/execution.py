@@ -231,7 +231,9 @@ class Execution:
         warp = agent.warp
         if all(a.done for a in self.agents if a.warp is warp):
             others = warp.others.publish(agent.pos - 1) if agent.pos else 0
-            self.cluster.ended(warp, self.layout.join(warp.elected.now(agent.pos), others))
+            clock = self.layout.join(warp.elected.now(agent.pos), others)
+            self.cluster.ended(warp, clock)
+            self.named.ended(warp, clock)
 
     def _fetch(self, agent: Agent) -> Event | None:
         """The agent's next event; observers on their own skip what is for the other one only."""

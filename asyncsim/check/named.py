@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from asyncsim.check.clock import ClockLayout, Section
-from asyncsim.check.model import Agent, Step
+from asyncsim.check.model import Agent, Step, Warp
 from asyncsim.check.report import Breach, Condition, Fault
 from asyncsim.rules import Rule
-from asyncsim.sync import NamedBarrierState
+from asyncsim.sync import BLOCK, NamedBarrierState
 
 
 class NamedBarrier:
@@ -18,6 +18,7 @@ class NamedBarrier:
         "arrivals",
         "comp",
         "epochs",
+        "exits",
         "gather",
         "id",
         "last",
@@ -30,8 +31,9 @@ class NamedBarrier:
 
     def __init__(self, id: int, comp: int) -> None:
         self.id, self.comp = id, comp
-        self.state = NamedBarrierState()
+        self.state = NamedBarrierState(whole=id == BLOCK)
         self.gather = self.epochs = self.last_epochs = 0
+        self.exits = 0  # what is certain when the warps that have ended are gone
         self.waiters: list[Agent] = []
         self.seen: set[int] = set()  # warps that have arrived
         self.synced = False  # somebody has waited for it
@@ -58,8 +60,16 @@ class NamedBarriers:
                 message = f"warps arrive on barrier {b.id}, and nobody waits for it"
                 yield Fault(rule=rule, message=message, step=b.last, name=name, warning=True)
 
+    def ended(self, warp: Warp, clock: int) -> None:
+        """A warp has exited: it orders no memory, and a barrier of the whole block lacks it not."""
+        for (rank, _), b in self.by_id.items():
+            if rank == warp.place.rank:
+                b.exits = self._layout.join(b.exits, clock & self._layout.carried)
+                if b.state.exit():
+                    self._completed(b)
+
     def arrive(
-        self, b: NamedBarrier, step: Step, clock: int, epoch: int, threads: int, agent: Agent | None
+        self, b: NamedBarrier, step: Step, clock: int, epoch: int, agent: Agent | None
     ) -> None:
         """Count a warp in; ``agent`` waits (bar.sync) unless it is None (bar.arrive)."""
         done = b.state.generation
@@ -81,7 +91,7 @@ class NamedBarriers:
                 )
             )
         b.seen.add(step.warp.index)
-        complete = b.state.arrive(step.warp.index, threads)
+        complete = b.state.arrive(step.warp.index, step.dyn.value)
         b.gather = self._layout.join(b.gather, clock)
         b.epochs = self._layout.join(b.epochs, epoch)
         b.arrivals.append(step)
@@ -91,10 +101,15 @@ class NamedBarriers:
             agent.token = -1
             b.waiters.append(agent)
         if complete:
-            field = (done + 1) << self._layout.shift(Section.CONTROL, b.comp)
-            released = self._layout.join(b.gather, field | (field << self._layout.width))
-            waiters, b.waiters = b.waiters, []
-            for waiter in waiters:
-                waiter.token = released
-            b.last_epochs, b.gather, b.epochs, b.arrivals = b.epochs, 0, 0, []
-            self._wake(waiters)
+            self._completed(b)
+
+    def _completed(self, b: NamedBarrier) -> None:
+        field = b.state.generation << self._layout.shift(Section.CONTROL, b.comp)
+        released = self._layout.join(b.gather, field | (field << self._layout.width))
+        if b.state.whole:
+            released = self._layout.join(released, b.exits)
+        waiters, b.waiters = b.waiters, []
+        for waiter in waiters:
+            waiter.token = released
+        b.last_epochs, b.gather, b.epochs, b.arrivals = b.epochs, 0, 0, []
+        self._wake(waiters)

@@ -46,10 +46,18 @@ class Scripted:
                 self._targets.popleft()
                 continue
             if agent.blocked:
-                agent = _twin(execution, agent)
+                agent = self._leaving(execution) or _twin(execution, agent)
             execution.ready.remove(agent)
             return agent
         return execution.ready.popleft() if execution.ready else None
+
+    def _leaving(self, execution: Execution) -> Agent | None:
+        """Lanes that the search takes to have ended: a block barrier may wait for them."""
+        for agent in execution.ready:
+            own = self._skeleton.threads[2 * agent.warp.index : 2 * agent.warp.index + 2]
+            if all(not (t.who & agent.who and t.ops) or t.ops[-1].pos < agent.pos for t in own):
+                return agent
+        return None
 
 
 def _agent(execution: Execution, warp: int, who: Who) -> Agent:

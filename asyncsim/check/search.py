@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from asyncsim.check.skeleton import Move, Skeleton, SkeletonOp, space_of
+from asyncsim.check.skeleton import NAMED_BARRIERS, Move, Skeleton, SkeletonOp, space_of
 
 MAX_REPLAYS = 2000
 # What once it can happen stays so, and only lets others go on.
@@ -293,6 +293,8 @@ class Search:
                     held = _put(held, op.state, (op.target, b[0]))
                 difference = self._differences.after(difference, i, pc, False, generation)
                 barriers = (*barriers[: op.target], changed, *barriers[op.target + 1 :])
+        if self._s.left:
+            named = self._without_ended(moved, i, named)
         return (tuple(moved), barriers, named, rounds, flying, held, difference)
 
     def _known(self, difference: int, i: int, pc: int) -> int:
@@ -313,6 +315,24 @@ class Search:
         after = _complete((b[0], b[1], b[2] - op.count, b[3] - op.tx))
         barriers = (*barriers[: op.target], after, *barriers[op.target + 1 :])
         return (pcs, barriers, named, rounds, flying - {(i, pc)}, held, difference)
+
+    def _without_ended(
+        self, pcs: list[int], i: int, named: tuple[tuple[int, int, int], ...]
+    ) -> tuple[tuple[int, int, int], ...]:
+        """The block barriers of a CTA once all its warps have arrived that have not ended."""
+        rank = i // 2 // self._s.warps
+        own = range(rank * self._s.warps, (rank + 1) * self._s.warps)
+        for target in self._s.left:
+            n = self._named[target]
+            done, threads, arrived = named[n]
+            if not arrived or target // NAMED_BARRIERS != rank:
+                continue
+            ended = sum(
+                all(pcs[t] == len(self._s.threads[t].ops) for t in (2 * w, 2 * w + 1)) for w in own
+            )
+            if 32 * (arrived.bit_count() + ended) >= threads:
+                named = (*named[:n], (done + 1, 0, 0), *named[n + 1 :])
+        return named
 
     def _bar(self, b: tuple[int, int, int], warp: int, threads: int) -> tuple[int, int, int] | None:
         done, agreed, arrived = b

@@ -20,6 +20,7 @@ from asyncsim.ir.op import GroupKind, MaxNRegDirection, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.stream.dyn import BarrierKey, Dyn
 from asyncsim.stream.program import Event
+from asyncsim.sync import BLOCK
 
 _StateOp = ops.MbarrierArriveOp | ops.MbarrierWaitState
 _SCOPES = {Who.ELECTED: Scope.ELECTED, Who.OTHERS: Scope.OTHERS}
@@ -91,6 +92,8 @@ class Skeleton:
     ``bar_target``; the last one is that of the cluster.
 
     ``full``: the named barriers whose every round takes all warps that use them, and waits.
+    ``left``: the block barriers that some warps of their CTA use less often than others: those are
+    not waited for once they have ended.
     ``held[warp][pc]``: registers a thread that it holds when its elected lane is at pc.
     ``states``: how many state registers all threads have together.
     """
@@ -101,6 +104,7 @@ class Skeleton:
     groups: dict[int, tuple[int, ...]]
     commits: dict[int, list[int]]
     full: frozenset[int]
+    left: frozenset[int]
     held: list[list[int]]
     states: int
     warps: int
@@ -160,6 +164,7 @@ def build_skeleton(schedule: Schedule, events: Sequence[Sequence[Event]]) -> Ske
         groups,
         commits,
         _full(threads),
+        _left_early(threads, schedule.warps),
         held,
         len(states),
         schedule.warps,
@@ -197,6 +202,21 @@ def _full(threads: list[Thread]) -> frozenset[int]:
     return frozenset(
         id for id, warps in users.items() if id not in loose and counts[id] == {32 * len(warps)}
     )
+
+
+def _left_early(threads: list[Thread], warps: int) -> frozenset[int]:
+    found = set()
+    for rank in range(len(threads) // (2 * warps)):
+        target = bar_target(rank, BLOCK)
+        own = threads[2 * warps * rank : 2 * warps * (rank + 1) : 2]
+        rounds = {sum(_arrives(op, target) for op in thread.ops) for thread in own}
+        if len(rounds) > 1:
+            found.add(target)
+    return frozenset(found)
+
+
+def _arrives(op: SkeletonOp, target: int) -> bool:
+    return op.move is Move.BAR_ARRIVE and op.target == target
 
 
 def space_of(move: Move) -> str:
@@ -330,8 +350,7 @@ def _meet(pair: tuple[Thread, Thread], pos: int) -> None:
 def some_leave_early(skeleton: Skeleton) -> bool:
     """Whether a warp ends that rounds of the cluster barrier go on without."""
     rounds = {
-        sum(op.move is Move.BAR_ARRIVE and op.target == skeleton.cluster for op in thread.ops)
-        for thread in skeleton.threads[::2]
+        sum(_arrives(op, skeleton.cluster) for op in thread.ops) for thread in skeleton.threads[::2]
     }
     return len(rounds) > 1
 

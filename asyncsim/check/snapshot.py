@@ -182,8 +182,8 @@ class Snapshot:
     def _named(self, b: NamedBarrier) -> None:
         waiters = [id(a) for a in b.waiters]
         self.same.append((b.state.threads, b.state.arrived, tuple(b.state.warps)))
-        self.same.append((waiters, b.synced))
-        self.clocks += (b.gather, b.epochs, b.last_epochs)
+        self.same.append((waiters, b.synced, b.state.exited))
+        self.clocks += (b.gather, b.epochs, b.last_epochs, b.exits)
 
     def _registers(self) -> None:
         """setmaxnreg inside a window is not followed: what it has done may not change."""

@@ -341,4 +341,4 @@ class Steps:
         clock = join_lanes(self._x.layout, agent, step)
         epoch = (step.pos + 1) << agent.warp.elected.shift_control
         b = self._x.named.by_id[step.warp.place.rank, op.barrier]
-        self._x.named.arrive(b, step, clock, epoch, step.dyn.value, waiter)
+        self._x.named.arrive(b, step, clock, epoch, waiter)

@@ -16,6 +16,7 @@ from asyncsim.ir.op import FragmentRef, GroupKind, OpBase
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.tcgen05 import Tcgen05Access
 from asyncsim.sync import (
+    BLOCK,
     ArriveState,
     ClusterBarrierState,
     GroupQueue,
@@ -112,7 +113,7 @@ class Cta:
         for name, states in self.mbarriers.items():
             stages = self.schedule.mbarrier(name).stages
             states[:] = [MbarrierState() for _ in range(stages)]
-        self.named[:] = [NamedBarrierState() for _ in range(NAMED_BARRIERS)]
+        self.named[:] = [NamedBarrierState(whole=i == BLOCK) for i in range(NAMED_BARRIERS)]
         self.states.clear()
         self._queues.clear()
         self._warpgroups.clear()
@@ -198,6 +199,12 @@ class Cluster:
         self.ctas = [Cta(schedule, tensors, order, self) for _ in range(schedule.cluster_ctas)]
         self._warps = schedule.warps * len(self.ctas)
         self.barrier = ClusterBarrierState(self._warps)
+
+    def ended(self, warp: int) -> None:
+        """A warp, numbered through the CTAs, has ended: no barrier for all threads waits for it."""
+        self.barrier.exit(warp)
+        for barrier in self.ctas[warp * len(self.ctas) // self._warps].named:
+            barrier.exit()
 
     def reset(self) -> None:
         self.in_flight.clear()

@@ -142,7 +142,7 @@ class _ClusterRun:
             raise EvaluateError(f"CTA {place.block}, {who}: {error}", error.rule) from None
         if turn is None or ran < turn:
             del self._streams[warp]
-            self._cluster.barrier.exit(warp)
+            self._cluster.ended(warp)
         return True
 
     def _land_one(self) -> bool:

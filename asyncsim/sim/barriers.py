@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from asyncsim.sim.path import Cause
-from asyncsim.sync import MbarrierState, NamedBarrierState
+from asyncsim.sync import BLOCK, MbarrierState, NamedBarrierState
 
 if TYPE_CHECKING:
     from asyncsim.sim.machine_state import Cta
@@ -73,21 +73,46 @@ class TimedMbarrier(MbarrierState):
 
 
 class TimedNamedBarrier(NamedBarrierState):
-    """bar.sync with the tick of its last arrival and the agents that wait in the open round."""
+    """bar.sync with the tick of its last arrival and the agents that wait in the open round.
 
-    __slots__ = ("cause", "stamp", "waiters")
+    ``left``: when the last of the warps ended that have.
+    """
 
-    def __init__(self) -> None:
-        super().__init__()
+    __slots__ = ("cause", "left", "stamp", "waiters")
+
+    def __init__(self, number: int) -> None:
+        super().__init__(whole=number == BLOCK)
         self.stamp = 0
         self.cause: Cause | None = None
+        self.left: tuple[int, Cause] | None = None
         self.waiters: list[Agent] = []
 
     def arrive_at(self, time: int, warps: tuple[int, ...], threads: int, cause: Cause) -> bool:
         """Count warps in; True if that completes the round."""
-        if time >= self.stamp or self.cause is None:
-            self.stamp, self.cause = time, cause
+        self._at(time, cause)
         complete = False
         for warp in warps:
             complete = self.arrive(warp, threads)
+        if complete and self.whole and self.left is not None:
+            self._at(*self.left)
         return complete
+
+    def exit_at(self, time: int, warps: int, cause: Cause) -> bool:
+        """Warps have ended; True if that completes the round."""
+        if self.left is None or time >= self.left[0]:
+            self.left = time, cause
+        complete = self.exit(warps)
+        if complete:
+            self._at(*self.left)
+        return complete
+
+    def _at(self, time: int, cause: Cause) -> None:
+        if time >= self.stamp or self.cause is None:
+            self.stamp, self.cause = time, cause
+
+    def release(self) -> tuple[int, Cause, list[Agent]]:
+        """When the round that is complete was, by whom, and who waited in it."""
+        assert self.cause is not None
+        released = self.stamp, self.cause, self.waiters
+        self.stamp, self.cause, self.waiters = 0, None, []
+        return released

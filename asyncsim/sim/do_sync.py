@@ -9,7 +9,7 @@ from asyncsim.sim.path import Cause
 from asyncsim.sim.steps import Bound, Maker, Run, StateKey, Step
 
 if TYPE_CHECKING:
-    from asyncsim.sim.barriers import TimedMbarrier
+    from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
     from asyncsim.sim.role import Agent
     from asyncsim.stream.operands import Values
 
@@ -224,21 +224,29 @@ def _test_again(waiting: tuple[Agent, TimedMbarrier]) -> None:
 def bar_sync(a: Agent, s: Step) -> bool:
     """The agent's warps wait for the last warp of the round; then the barrier takes its time."""
     b = a.cta.named_barrier(s.barrier)
-    ready = a.t
-    complete = b.arrive_at(ready, a.warps.warps, s.value, a.cause())
+    complete = b.arrive_at(a.t, a.warps.warps, s.value, a.cause())
     a.t += s.cost
     a.sync += s.cost
     if not complete:
         b.waiters.append(a)
         return False
-    stamp, cause = b.stamp, b.cause
-    assert cause is not None
-    waiters, b.waiters, b.stamp, b.cause = b.waiters, [], 0, None
+    _leave(a, *_release(b))
+    return True
+
+
+def _release(b: TimedNamedBarrier) -> tuple[int, Cause]:
+    """The round is complete: whoever waits in it goes on. When it was, and by whom."""
+    stamp, cause, waiters = b.release()
     for other in waiters:
         _leave(other, stamp, cause)
         other.resume()
-    _leave(a, stamp, cause)
-    return True
+    return stamp, cause
+
+
+def exited(a: Agent) -> None:
+    """An agent has ended: no barrier for all threads waits for its warps from now on."""
+    for b in a.cta.exited(a.t, len(a.warps.warps), a.cause()):
+        _release(b)
 
 
 def _leave(a: Agent, stamp: int, cause: Cause) -> None:
@@ -255,10 +263,5 @@ def bar_arrive(a: Agent, s: Step) -> bool:
     a.t += s.cost
     a.sync += s.cost
     if complete:
-        stamp, cause = b.stamp, b.cause
-        assert cause is not None
-        waiters, b.waiters, b.stamp, b.cause = b.waiters, [], 0, None
-        for other in waiters:
-            _leave(other, stamp, cause)
-            other.resume()
+        _release(b)
     return True

@@ -274,6 +274,7 @@ class Cta:
             for s in range(stages)
         ]
         self._named: dict[int, TimedNamedBarrier] = {}
+        self._exits: list[tuple[int, int, Cause]] = []
         self.registers = TimedPool(model.schedule.warps, model.schedule.maxnreg)
         self.touched: set[Box] = set()
         self.flights = Flights()
@@ -322,8 +323,15 @@ class Cta:
     def named_barrier(self, number: int) -> TimedNamedBarrier:
         barrier = self._named.get(number)
         if barrier is None:
-            barrier = self._named[number] = TimedNamedBarrier()
+            barrier = self._named[number] = TimedNamedBarrier(number)
+            for time, warps, cause in self._exits:
+                barrier.exit_at(time, warps, cause)
         return barrier
+
+    def exited(self, time: int, warps: int, cause: Cause) -> list[TimedNamedBarrier]:
+        """Warps have ended: the barriers whose open round that completes."""
+        self._exits.append((time, warps, cause))
+        return [b for b in self._named.values() if b.exit_at(time, warps, cause)]
 
     def ended(self, a: Agent) -> None:
         """An agent is at its end; the CTA ends with the last of them."""
@@ -332,6 +340,7 @@ class Cta:
         self.live -= 1
         a.done = True
         do_cluster.exited(a)
+        do_sync.exited(a)
         if a.t >= self.end:
             self.end, self.end_cause = a.t, a.cause()
         if self.live == 0:

@@ -8,11 +8,12 @@ from asyncsim.sync.cluster_barrier import ClusterBarrierState
 from asyncsim.sync.collective import WarpgroupCollective
 from asyncsim.sync.groups import GroupQueue
 from asyncsim.sync.mbarrier import ArriveState, MbarrierState, SyncFault
-from asyncsim.sync.named_barrier import NamedBarrierState
+from asyncsim.sync.named_barrier import BLOCK, NamedBarrierState
 from asyncsim.sync.registers import RegisterPool
 from asyncsim.sync.tmem import TmemAllocator
 
 __all__ = [
+    "BLOCK",
     "ArriveState",
     "ClusterBarrierState",
     "GroupQueue",

@@ -5,16 +5,25 @@ from __future__ import annotations
 from asyncsim.rules import Rule
 from asyncsim.sync.mbarrier import SyncFault
 
+BLOCK = 0
+"""The barrier that is for all threads of a CTA (__syncthreads); the others have a count."""
+
 
 class NamedBarrierState:
-    """One of the 16 barriers of a CTA. ``generation`` counts completed rounds."""
+    """One of the 16 barriers of a CTA. ``generation`` counts completed rounds.
 
-    __slots__ = ("arrived", "generation", "threads", "warps")
+    ``whole``: it is for all threads, without a count. PTX ISA, exit: it does not wait for those
+    that have exited. Nothing of the kind is said of a count.
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("arrived", "exited", "generation", "threads", "warps", "whole")
+
+    def __init__(self, *, whole: bool = False) -> None:
         self.generation = 0
+        self.whole = whole
         self.threads = 0  # agreed count of the open round; 0 before its first arrival
         self.arrived = 0
+        self.exited = 0  # warps of the CTA
         self.warps: list[int] = []
 
     def arrive(self, warp: int, threads: int) -> bool:
@@ -33,7 +42,16 @@ class NamedBarrierState:
         self.threads = threads
         self.arrived += 32
         self.warps.append(warp)
-        if self.arrived < self.threads:
+        return self._complete()
+
+    def exit(self, warps: int = 1) -> bool:
+        """Warps of the CTA have ended. True if that completes the round."""
+        self.exited += warps
+        return self._complete()
+
+    def _complete(self) -> bool:
+        gone = 32 * self.exited if self.whole else 0
+        if not self.warps or self.arrived + gone < self.threads:
             return False
         self.generation += 1
         self.threads = self.arrived = 0

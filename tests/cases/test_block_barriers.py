@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import pytest
 
-from asyncsim import ScheduleBuilder
+from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, Work
+from asyncsim.check import check
+from asyncsim.evaluate import evaluate
 from asyncsim.ir.schedule import Schedule
+from asyncsim.predict.result import Verdict
 from tests.cases.parts import Case, found
 from tests.check.written import written
+
+TAIL = ComputeDef(
+    name="tail",
+    operands=(ComputeOperand(name="x", kind="fragment", mode=AccessMode.READ),),
+    work=lambda: Work(alu=4),
+    cuda="",
+    numpy=lambda **kw: None,
+)
 
 
 def crossed(*, reverse: bool) -> Schedule:
@@ -258,3 +269,75 @@ def under(*, arrivals: int) -> Schedule:
 def test_one_arrival_where_two_are_expected() -> None:
     assert found(under(arrivals=2)) == []
     assert found(under(arrivals=1)) == ["ARRIVAL_SHORTFALL"]
+
+
+def leavers(*, ends: int, stays: int, count: bool = False) -> Schedule:
+    """A warp meets the others a few times and ends; they meet more often."""
+    k = ScheduleBuilder("leavers")
+    meet = k.named_barrier("meet", id=1, threads=96) if count else None
+    with k.specialize():
+        for name, warps, times in (("ends", 1, ends), ("stays", 2, stays)):
+            with k.role(name, warps=warps):
+                for _ in range(times):
+                    k.bar.sync(meet)
+    return k.finish()
+
+
+@pytest.mark.parametrize(("ends", "stays"), [(0, 1), (0, 3), (1, 2), (2, 4), (3, 1), (2, 2)])
+def test_a_block_barrier_does_not_wait_for_warps_that_have_ended(ends: int, stays: int) -> None:
+    """PTX ISA, exit. A barrier with a count waits for ever."""
+    result = check(leavers(ends=ends, stays=stays))
+    assert (result.verdict, result.certified, result.findings) == (Verdict.CLEAN, True, ())
+    evaluate(leavers(ends=ends, stays=stays), {})
+    counted = [] if ends == stays else ["DEADLOCK"]
+    assert found(leavers(ends=ends, stays=stays, count=True)) == counted
+
+
+def last_words(*, meets: bool) -> Schedule:
+    """A warp writes and ends; the other one reads after the block barrier."""
+    k = ScheduleBuilder("last_words")
+    tile, x = k.smem_tile("tile", (1, 32), "f32"), written(k, "x", registers=1)
+    with k.specialize():
+        with k.role("writes", warps=1):
+            k.mem.st_shared(tile[0].box((0, k.lane), (1, 1)), x.all)
+            if meets:
+                k.bar.sync()
+        with k.role("reads", warps=1):
+            k.bar.sync()
+            k.mem.ld_shared(x.all, tile[0].box((0, 31 - k.lane), (1, 1)))
+    return k.finish()
+
+
+def test_the_end_of_a_warp_orders_no_memory() -> None:
+    assert found(last_words(meets=True)) == []
+    assert found(last_words(meets=False)) == ["READ_BEFORE_ARRIVAL"]
+
+
+def searched(*, ends: bool) -> Schedule:
+    """A waiter that sees phase 0 or 2 is left to the search, and meets the others afterwards."""
+    k = ScheduleBuilder("searched")
+    bars, x = k.mbarriers("bar", count=1), written(k, "x", registers=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(bars)
+    k.bar.sync()
+    with k.specialize():
+        with k.role("ahead", warps=1):
+            with k.elect(), k.loop(3):
+                k.mbarrier.arrive(bars[0])
+            k.mem.compute(TAIL, x.all)
+        with k.role("looks", warps=1):
+            with k.elect():
+                k.mbarrier.wait(bars[0], 0)
+            k.bar.sync()
+        with k.role("meets", warps=1):
+            k.bar.sync()
+            if not ends:
+                k.bar.sync()
+    return k.finish()
+
+
+def test_the_search_knows_warps_that_have_ended() -> None:
+    for ends in (True, False):
+        result = check(searched(ends=ends))
+        assert (result.verdict, result.certified) == (Verdict.CLEAN, False)
+        assert result.stats["states"] > 0

@@ -186,3 +186,31 @@ def test_too_few_and_too_many_bytes_by_hand() -> None:
         Rule.TX_BYTES_MISMATCH,
         Rule.READ_BEFORE_ARRIVAL,
     }
+
+
+@pytest.mark.parametrize("announced", [0, 16])
+def test_who_waits_for_a_phase_that_everybody_has_left(announced: int) -> None:
+    """Unless bytes are announced, and do not come: then it lacks those."""
+    k = ScheduleBuilder("deserted")
+    bars = k.mbarriers("bar", count=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(bars)
+    k.bar.sync()
+    with k.specialize():
+        with k.role("leaves", warps=1), k.elect():
+            k.mbarrier.arrive_drop(bars[0])
+        with k.role("stays", warps=1), k.elect():
+            k.mbarrier.wait(bars[0], 0)
+            if announced:
+                k.mbarrier.expect_tx(bars[0], announced)
+            k.mbarrier.wait(bars[0], 1)
+    ((rule, message),) = errors(k.finish())
+    if announced:
+        assert rule is Rule.TX_BYTES_MISMATCH
+        assert message.startswith("bar[0] expects 16 bytes and gets 0 in 2 phases")
+    else:
+        assert (rule, message) == (
+            Rule.ARRIVAL_SHORTFALL,
+            "phase 1 of bar[0] expects no arrivals any more, all dropped out: stays warp 0, "
+            "elected lane waits for ever",
+        )

@@ -31,8 +31,8 @@ COMPARED = {
     "last_arrivals last_landing observed released released_far state tx_bytes uncounted_expects "
     "waiters waits",
     MbarrierState: "count generation initialised life next_count pending skipped tx",
-    named.NamedBarrier: "epochs gather last_epochs state synced waiters",
-    NamedBarrierState: "arrived generation threads warps",
+    named.NamedBarrier: "epochs exits gather last_epochs state synced waiters",
+    NamedBarrierState: "arrived exited generation threads warps",
     shared.Cell: "flying reads region writes",
     tensor.Group: "clock commits flights waited",
     tensor.Warpgroup: "broken groups open sequence waiters",
@@ -67,6 +67,7 @@ CONSTANT = {
     model.Touch: "flight",
     barrier.Barrier: "at comp key",
     named.NamedBarrier: "comp id",
+    NamedBarrierState: "whole",
     shared.Cell: "filled near",
     tensor.Warpgroup: "comp warps",
 }

@@ -141,4 +141,5 @@ class Machine:
     full: frozenset[int]
     trouble: set[str]
     ctas: int = 1
+    block: dict[int, int] = field(default_factory=dict)  # named barrier for all threads: its CTA
     states: int = 0  # slots of kept states

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from tests.oracle import clusters
+from tests.oracle import clusters, leaving
 from tests.oracle.acts import Act, Do, Use
 
 if TYPE_CHECKING:
@@ -110,7 +110,10 @@ class _Walk:
             case Do.BAR_WAIT:
                 n = self.x.chains[j][stop[j] - 1].n
                 done = state[2][act.target][0] > state[3][j // 2] and stop[j] == state[0][j]
-                return done or 32 * self.arrived[act.target].bit_count() >= n
+                there = self.arrived[act.target].bit_count()
+                if act.target in self.x.left:
+                    there += leaving.gone(self.x, stop, self.x.rank_of[j])
+                return done or 32 * there >= n
             case Do.CLUSTER_WAIT:
                 done, _, owed = state[9]
                 return 0 <= owed[j // 2] < done or all(map(self._in_round, range(len(owed))))

@@ -8,7 +8,7 @@ nothing that others may still do, it stands for all orders.
 
 from __future__ import annotations
 
-from tests.oracle import clusters
+from tests.oracle import clusters, leaving
 from tests.oracle.acts import ANY, UNWRITTEN, Act, Do, Fault, Machine, Use
 from tests.oracle.explorer import LanesPart, TooLarge
 from tests.oracle.freedom import independent, landing_free
@@ -50,6 +50,7 @@ class Explorer:
         self.rank_of = [i * machine.ctas // len(self.chains) for i in range(len(self.chains))]
         self.rest = [rest_of(machine, i) for i in range(len(self.chains))]
         self.groups = warpgroups(machine)
+        self.left = leaving.uneven(self)
         self.copies: list[tuple[int, Act]] = []
         self.copy_of: dict[tuple[int, int], int] = {}
         for i, acts in enumerate(self.chains):
@@ -335,6 +336,8 @@ class Explorer:
             self._read(act.use, values)
         if act.do is Do.ISSUE and act.use.is_async:
             self._read(act.use, values)
+        if self.left:
+            named = leaving.settled(self, moved, i, named)
         turn = clusters.settled(self, tuple(moved), turn)
         return (tuple(moved), bars, named, held, flying, values, dirty, read, kept, turn)
 

@@ -77,6 +77,7 @@ class Translator:
         self._groups_agree()
         m.named, m.states = len(self.named), len(self.slots)
         m.full = _full(m)
+        m.block = {target: rank for (rank, id), target in self.named.items() if id == 0}
         return m
 
     def _warpgroups(self) -> dict[int, int]:

@@ -107,6 +107,28 @@ def test_a_named_barrier_hands_over_from_arrivers_to_waiters() -> None:
     assert stall.cycles == pytest.approx(4000, abs=1)
 
 
+def test_a_block_barrier_opens_when_the_last_warp_ends_that_does_not_come() -> None:
+    def leaving(*, early: bool) -> float:
+        k = ScheduleBuilder("leaving", archs=("sm_90a",))
+        slow = ComputeDef(
+            name="slow",
+            operands=(),
+            work=lambda: Work(chain_ffma=1000),
+            cuda="",
+            numpy=lambda: None,
+        )
+        with k.specialize():
+            with k.role("leaves", warps=1):
+                if not early:
+                    k.mem.compute(slow)
+            with k.role("meets", warps=2):
+                k.bar.sync()
+                k.bar.sync()
+        return cycles(k.finish())
+
+    assert leaving(early=False) - leaving(early=True) == 4000
+
+
 def compute(warps: int, work: Work) -> Schedule:
     k = ScheduleBuilder("compute", archs=("sm_90a",))
     k.block(warps)
