@@ -21,6 +21,15 @@ def stale(reader: Touch, writer: Touch | None, brought: Tag | None, meant: Tag |
             other=writer.step,
             name=region.name,
         )
+    if reader.access.write:
+        return Fault(
+            rule=Rule.READ_BEFORE_ARRIVAL,
+            message=f"{region.name} is reduced into where nothing has been written",
+            step=reader.step,
+            name=region.name,
+            missing="a write of these bytes before the reduction",
+            repair="write what the reduction begins with, and order it before",
+        )
     nothing = f"{region.name} is read where nothing has been written"
     if meant is not None:
         message = f"{nothing}; {tag_text(meant)} is meant"

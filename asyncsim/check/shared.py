@@ -106,7 +106,8 @@ class SharedMemory:
                         clean &= self._examine(x, y, clock)
             if other.flying:
                 clean &= self._against_flying(other, y, clock)
-        if clean and not write and (cell.filled or self._reads_something(cell, y)):
+        reads = not write or reduction(y.step) is not None
+        if clean and reads and (cell.filled or self._reads_something(cell, y)) and not write:
             self._reads_meant(cell, y)
 
     def record(self, touches: Sequence[Touch]) -> None:
@@ -186,7 +187,7 @@ class SharedMemory:
                 rest &= ~near.bits
 
     def _reads_something(self, cell: Cell, y: Touch) -> bool:
-        """Whether each byte of a read has been written."""
+        """Whether each byte of a read, or of a reduction, has been written."""
         rest = cell.region.mask
         for near in cell.near:
             if near.cell.writes:

@@ -189,7 +189,7 @@ def test_faulty_rows_between_ctas(form: Send, rule: Rule) -> None:
     assert rule in {found for found, _ in errors(sending(form))}
 
 
-def summing(*, lanes: str = "one place", other: str = "add", zeroed: bool = True) -> Schedule:
+def summing(*, lanes: str = "one place", other: str = "add", zeroed: str = "before") -> Schedule:
     """All other CTAs add to a word, or a row, of CTA 0."""
     k = ScheduleBuilder("summing")
     k.grid(4)
@@ -206,12 +206,12 @@ def summing(*, lanes: str = "one place", other: str = "add", zeroed: bool = True
         with k.when(k.cta_rank == 0):
             k.mbarrier.arrive_expect_tx(full[0], 3 * 128)
     own = (1, 1)
-    if zeroed:
+    if zeroed == "before":
         k.mem.st_shared(total[0].box((0, k.lane), own), x.all)
     k.mem.st_shared(mine[0].box((0, k.lane), own), x.all)
     k.fence.proxy_async("shared")
     k.cluster_barrier.sync()
-    if not zeroed:
+    if zeroed == "beside":
         k.mem.st_shared(total[0].box((0, k.lane), own), x.all)
     with k.when(k.cta_rank > 0):
         if lanes == "rows":
@@ -244,9 +244,12 @@ def test_reductions_by_two_operators_do_not(lanes: str) -> None:
 
 @pytest.mark.parametrize("lanes", ["columns", "rows"])
 def test_what_is_reduced_into_is_written_before(lanes: str) -> None:
-    assert {rule for rule, _ in errors(summing(lanes=lanes, zeroed=False))} == {
+    assert {rule for rule, _ in errors(summing(lanes=lanes, zeroed="beside"))} == {
         Rule.WRITE_WRITE_RACE
     }
+    assert errors(summing(lanes=lanes, zeroed="never")) == [
+        (Rule.READ_BEFORE_ARRIVAL, "total is reduced into where nothing has been written")
+    ]
 
 
 def test_a_send_to_the_own_cta() -> None:
