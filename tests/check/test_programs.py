@@ -244,3 +244,78 @@ def test_each_warp_and_cta_has_its_own_wait(waits: str) -> None:
     halves = check(Program(primary(halves=True), second)).verdict
     assert halves is (Verdict.FINDINGS if waits == "nobody" else Verdict.CLEAN)
     assert check(Program(primary(), second)).verdict is Verdict.FINDINGS
+
+
+ORDERS = ("block barrier", "named barrier", "mbarrier", "fenced, relaxed mbarrier")
+ORDERS_NOT = ("nothing", "relaxed mbarrier", "end of the warp")
+
+
+def told(how: str) -> Schedule:
+    """A lane of one warp waits for the primary kernel; the other warp reads after some signal."""
+    k = ScheduleBuilder("second")
+    b, x = k.global_tensor("b", (CTAS, 64), "f32"), k.fragment("x", registers=1)
+    full = k.mbarriers("full", count=1)
+    named = k.named_barrier("named", id=1, threads=64)
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+    k.bar.sync()
+    with k.specialize():
+        with k.role("waits", warps=1):
+            with k.elect():
+                k.griddepcontrol.wait()
+                if "fenced" in how:
+                    k.fence.acq_rel("cta")
+                if "mbarrier" in how:
+                    k.mbarrier.arrive(full[0], relaxed="relaxed" in how)
+            if how == "named barrier":
+                k.bar.arrive(named)
+            if how == "block barrier":
+                k.bar.sync()
+        with k.role("reads", warps=1):
+            if "mbarrier" in how:
+                k.mbarrier.wait(full[0], 0)
+            if how == "named barrier":
+                k.bar.sync(named)
+            if how in ("block barrier", "end of the warp"):
+                k.bar.sync()
+            k.mem.ld_global(x.all, b.box((0, k.lane), (1, 1)))
+    return k.finish()
+
+
+@pytest.mark.parametrize("how", ORDERS + ORDERS_NOT)
+def test_whom_the_wait_of_a_thread_orders(how: str) -> None:
+    """All memory of the primary grid is visible once a thread has waited: to who comes after it."""
+    result = check(Program(primary(), told(how)))
+    rules = [f.rule for f in result.findings]
+    assert rules == ([] if how in ORDERS else [Rule.PDL_ORDER]), result.note
+    assert (result.verdict is Verdict.CLEAN) is (how in ORDERS)
+
+
+@pytest.mark.parametrize("barrier", [False, True])
+def test_the_wait_of_a_lane_and_its_warp(barrier: bool) -> None:
+    k = ScheduleBuilder("second")
+    k.block(1)
+    b, x = k.global_tensor("b", (CTAS, 64), "f32"), k.fragment("x", registers=1)
+    with k.elect():
+        k.griddepcontrol.wait()
+    if barrier:
+        k.bar.warp_sync()
+    k.mem.ld_global(x.all, b.box((0, k.lane), (1, 1)))
+    result = check(Program(primary(), k.finish()))
+    assert [f.rule for f in result.findings] == ([] if barrier else [Rule.PDL_ORDER])
+
+
+@pytest.mark.parametrize("relaxed", [False, True])
+def test_the_wait_of_a_cta_and_its_cluster(relaxed: bool) -> None:
+    k = ScheduleBuilder("second")
+    k.grid(2)
+    k.cluster(2)
+    k.block(1)
+    b, x = k.global_tensor("b", (CTAS, 64), "f32"), k.fragment("x", registers=1)
+    with k.when(k.cta_rank == 0):
+        k.griddepcontrol.wait()
+    k.cluster_barrier.arrive(relaxed=relaxed)
+    k.cluster_barrier.wait()
+    k.mem.ld_global(x.all, b.box((k.cta_rank, k.lane), (1, 1)))
+    result = check(Program(primary(), k.finish()))
+    assert [f.rule for f in result.findings] == ([Rule.PDL_ORDER] if relaxed else [])
