@@ -194,6 +194,31 @@ _WIDER = (
     _gemm(m=3000, n=2002, k=2048, consumers=2, block_m=256),
 )
 
+def _cooperative(m: int, n: int, k: int, l2: str = "cold", **params: int) -> Configuration:
+    sizes = {"m": m, "n": n, "k": k}
+    return Configuration(scenario="cooperative_gemm", params=sizes | params, l2=l2)
+
+
+_COOPERATIVE = (
+    # one CTA: the ring, the strips, a store under the next mainloop
+    _cooperative(128, 1024, 4096, "warm", ctas=1),
+    _cooperative(1024, 256, 512, "warm", ctas=1),
+    # the whole GPU
+    _cooperative(1024, 1024, 1024),
+    _cooperative(2048, 2048, 2048),
+    _cooperative(4096, 4096, 4096),
+    _cooperative(4096, 4096, 4096, "warm"),
+    _cooperative(4096, 4096, 4096, stages=3),
+    _cooperative(4096, 4096, 4096, f32=1),
+    _cooperative(4096, 4096, 4096, band=1),
+    _cooperative(8192, 8192, 8192),
+    _cooperative(8192, 1024, 4096),
+    _cooperative(4096, 4096, 4096, consumers=1, block_n=128),
+    # edge tiles
+    _cooperative(4000, 4000, 4000),
+    _cooperative(3000, 2008, 2048),
+)
+
 _SYNC = (
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}, l2="warm"),
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}),
@@ -213,6 +238,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "sgemm_cp_async": _SGEMM,
     "wider": _WIDER,
     "tma_copy": (*_TMA_COPY, *_WIDER[:4]),
+    "persistent": (*_COOPERATIVE,),
     "smoke": (
         _ring("warm", ctas=1, tiles=256),
         _ring(),

@@ -26,6 +26,7 @@ from tests.oracle.longer import longer
 from tests.oracle.strategies import random_schedule
 
 SIZES = {
+    "cooperative_gemm": {"m": 256, "n": 512, "k": 1024, "ctas": 1},
     "cp_async_multistage": {"tiles": 25, "ctas": 2},
     "sgemm_cp_async": {"m": 128, "n": 128, "k": 200},
     "sync_copy": {"tiles": 25, "ctas": 2},

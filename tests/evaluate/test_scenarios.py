@@ -7,6 +7,7 @@ import pytest
 
 from asyncsim.evaluate import EvaluateError, Landing, Order, evaluate, make_inputs
 from asyncsim.rules import Rule
+from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
@@ -59,6 +60,24 @@ def test_gemm_is_exact_in_every_order(params, order):
     out = evaluate(schedule, inputs, order=order)
     assert list(out) == ["c"]
     assert np.array_equal(out["c"], product(inputs))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"m": 256, "n": 512, "k": 192, "ctas": 2},
+        {"m": 200, "n": 520, "k": 136, "ctas": 3, "band": 2},
+        {"m": 328, "n": 136, "k": 72, "ctas": 2, "block_n": 64, "block_k": 32, "f32": 1},
+        {"m": 300, "n": 64, "k": 40, "block_m": 256, "block_n": 64, "buffers": 1, "stages": 2},
+        {"m": 384, "n": 384, "k": 8, "block_n": 128, "stages": 1, "lag": 0, "ctas": 4, "band": 0},
+    ],
+)
+def test_cooperative_gemm_is_exact_in_every_order(params, order):
+    schedule = cooperative_gemm.build(params)
+    inputs = make_inputs(schedule)
+    got = evaluate(schedule, inputs, order=order)["c"]
+    assert np.array_equal(got, product(inputs).astype(got.dtype))
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -34,8 +34,11 @@ SMALL: Mapping[str, tuple[int, ...]] = {
     "block_m": (64, 128),
     "block_n": (64,),
     "block_k": (16,),
+    "f32": (1,),
+    "setmaxnreg": (0,),
 }
-"""The others: the first values that the scenario takes and that go round its ring twice."""
+"""The others: the first values that the scenario takes and that go round its ring twice, and twice
+round every other loop."""
 
 
 SHAPES: tuple[Mapping[str, int], ...] = (
@@ -66,16 +69,18 @@ def _smallest(scenario: Scenario, shape: dict[str, int]) -> tuple[dict[str, int]
             schedule = scenario.build(params)
         except ScheduleError:
             continue
-        if _trips(schedule) > 2 * params.get("stages", 0):
+        trips = _trips(schedule)
+        if max(trips) > 2 * params.get("stages", 0) and min(trips) > 1:
             return params, schedule
     return None
 
 
-def _trips(schedule: Schedule) -> int:
-    """The most often that a loop runs, 1 without loops."""
+def _trips(schedule: Schedule) -> list[int]:
+    """The most often that a loop runs at each depth; 1, above any minimum, without loops."""
     program = Program(schedule)
-    found = 0
+    found: list[int] = []
     for warp in range(schedule.warps):
         for _, indices in program.stream((0, 0, 0), warp):
-            found = max(found, *indices) if indices else found
-    return found + 1
+            found += [0] * (len(indices) - len(found))
+            found[: len(indices)] = map(max, found, indices)
+    return [n + 1 for n in found] or [2]

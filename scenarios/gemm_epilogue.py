@@ -1,0 +1,185 @@
+"""The end of a tile: accumulators to shared memory, and from there by TMA to C.
+
+The tile leaves in strips as wide as a row of the 128-byte swizzle, through a ring of strip buffers.
+One thread issues the TMA stores. Before a strip is written, that thread waits until the store that
+had its buffer has read it; the others learn it at a barrier. After it is written, each thread
+fences what it wrote toward the async proxy, and a second barrier hands it to the TMA store. So the
+stores of a tile run under the mainloop of the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from asyncsim import (
+    AccessMode,
+    ComputeDef,
+    ComputeOperand,
+    Rule,
+    ScheduleBuilder,
+    ScheduleError,
+    Value,
+    Work,
+)
+from asyncsim.build.handles import FragmentHandle, GlobalHandle, SmemHandle, TensorMapHandle
+from asyncsim.build.value import Index
+from asyncsim.scenario import Twin
+
+STRIP_BYTES = 128
+WARP_ROWS = 16  # of an accumulator, which has 64
+
+TWINS = (
+    Twin(
+        name="no_read_wait",
+        rule=Rule.SMEM_REUSED_BEFORE_STORE_READ,
+        summary="strip buffers are written without a wait for the stores that read them",
+    ),
+    Twin(
+        name="read_too_loose",
+        rule=Rule.WAIT_GROUP_TOO_LOOSE,
+        summary="wait_group.read leaves one store too many, the one that has the buffer",
+    ),
+    Twin(
+        name="no_buffer_barrier",
+        rule=Rule.MISSING_BLOCK_BARRIER,
+        summary="only the thread that issues the stores knows that the buffer is free",
+    ),
+    Twin(
+        name="no_store_fence",
+        rule=Rule.MISSING_PROXY_FENCE,
+        summary="no fence.proxy.async between the strip and the TMA store of it",
+    ),
+    Twin(
+        name="no_store_barrier",
+        rule=Rule.MISSING_BLOCK_BARRIER,
+        summary="the TMA store does not wait for what the other warps write",
+    ),
+    Twin(
+        name="no_exit_wait",
+        rule=Rule.OUTSTANDING_AT_EXIT,
+        summary="the CTA ends while its last stores may still read shared memory",
+    ),
+)
+
+
+def c_type(f32: int) -> str:
+    """The type of C. Raises ScheduleError."""
+    if f32 not in (0, 1):
+        raise ScheduleError(f"f32 = {f32}", fix="0 stores bf16, 1 stores f32")
+    return "f32" if f32 else "bf16"
+
+
+def _strip(dtype: str, columns: int, cuda: str) -> ComputeDef:
+    """A warp's 16 rows of ``columns`` columns of an accumulator, to a strip of C's type."""
+    registers = columns // 2
+    bytes_each = STRIP_BYTES // columns
+    pairs = registers // 2
+
+    def numpy(acc: Any, strip: Any, lane: Any, **_: Any) -> None:
+        for r in range(registers):
+            strip[lane // 4 + r // 2 % 2 * 8, lane % 4 * 2 + r // 4 * 8 + r % 2] = acc[:, r]
+
+    return ComputeDef(
+        name=f"strip_{dtype}",
+        operands=(
+            ComputeOperand(name="strip", kind="smem", mode=AccessMode.WRITE),
+            ComputeOperand(name="acc", kind="fragment"),
+        ),
+        work=lambda: Work(
+            alu=pairs, cvt=pairs * (bytes_each == 2), sts_bytes=32 * registers * bytes_each
+        ),
+        cuda=cuda,
+        numpy=numpy,
+    )
+
+
+STRIPS = {
+    "bf16": _strip(
+        "bf16",
+        64,
+        """
+        #pragma unroll
+        for (int r = 0; r < 32; r += 2) {
+          u32 pair;
+          asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(acc[r + 1]), "f"(acc[r]));
+          *(u32*)&strip(lane / 4 + r / 2 % 2 * 8, lane % 4 * 2 + r / 4 * 8) = pair;
+        }
+        """,
+    ),
+    "f32": _strip(
+        "f32",
+        32,
+        """
+        #pragma unroll
+        for (int r = 0; r < 16; r += 2) {
+          float2 pair = {acc[r], acc[r + 1]};
+          *(float2*)&strip(lane / 4 + r / 2 % 2 * 8, lane % 4 * 2 + r / 4 * 8) = pair;
+        }
+        """,
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Epilogue:
+    """A ring of strip buffers, each as high as a tile."""
+
+    b: ScheduleBuilder
+    strips: SmemHandle
+    c_map: TensorMapHandle
+    twin: str
+
+    @classmethod
+    def declare(
+        cls, b: ScheduleBuilder, c: GlobalHandle, rows: int, block_n: int, buffers: int, twin: str
+    ) -> Epilogue:
+        """Raises ScheduleError if tiles of ``block_n`` columns do not go round the ring."""
+        dtype = c.decl.dtype
+        columns = STRIP_BYTES // dtype.bytes
+        if buffers < 1 or block_n % (columns * buffers):
+            raise ScheduleError(
+                f"block_n = {block_n} in {dtype.value} with buffers = {buffers}",
+                fix=f"a tile is a whole number of rounds of {buffers} strips of {columns} columns",
+            )
+        strips = b.smem_tile("strips", (rows, columns), dtype, stages=buffers, swizzle=128)
+        c_map = b.tensor_map("c_map", c, box=(rows, columns), swizzle=128)
+        return cls(b, strips, c_map, twin)
+
+    def store(
+        self,
+        acc: Sequence[FragmentHandle],
+        first_row: Index,
+        corner: tuple[Value, Value],
+        sync: Callable[[], None],
+    ) -> None:
+        """The accumulators of a warpgroup, 64 rows each, are rows from ``first_row`` on of the tile
+        at ``corner`` of C. ``sync`` is the barrier of all warps that share the tile."""
+        b, twin = self.b, self.twin
+        buffers, (_, columns) = self.strips.decl.stages, self.strips.decl.shape
+        convert = STRIPS[self.strips.decl.dtype.value]
+        for strip, first in enumerate(range(0, acc[0].decl.registers, columns // 2)):
+            buffer = self.strips[strip % buffers]
+            if twin != "no_read_wait":
+                with b.elect_thread():
+                    b.bulk.wait_group(buffers - (twin != "read_too_loose"), read=True)
+            if twin != "no_buffer_barrier":
+                sync()
+            for h, rows in enumerate(acc):
+                row = first_row + h * 64 + b.warp_in_role % 4 * WARP_ROWS
+                part = buffer.box((row, 0), (WARP_ROWS, columns))
+                b.mem.compute(convert, part, rows.part(first, columns // 2))
+            if twin != "no_store_fence":
+                b.fence.proxy_async("shared")
+            if twin != "no_store_barrier":
+                sync()
+            with b.elect_thread():
+                b.tma.store(self.c_map, (corner[0], corner[1] + strip * columns), buffer)
+                b.bulk.commit_group()
+
+    def drain(self) -> None:
+        """Before the CTA ends: its stores have read shared memory."""
+        if self.twin != "no_exit_wait":
+            with self.b.elect_thread():
+                self.b.bulk.wait_group(0, read=True)
