@@ -5,22 +5,14 @@ One list: the readers refuse these in one line, and the test of completeness rea
 
 from __future__ import annotations
 
-from typing import NoReturn, get_args
+from typing import NoReturn
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Im2colMode, Interleave, TensorMap
 from asyncsim.ir.schedule import Schedule
 
-PendingOp = (
-    ops.TensormapReplace
-    | ops.FenceProxyTensormap
-    | ops.GridDependencyOp
-    | ops.ClcOp
-    | ops.Tcgen05Op
-)
-KNOWN: dict[str, tuple[type, ...]] = {r: get_args(ops.Tcgen05Op) for r in ("evaluate", "render")}
-"""What a reader knows of them already."""
+PendingOp = ops.TensormapReplace | ops.FenceProxyTensormap | ops.GridDependencyOp | ops.ClcOp
 
 
 def refuse_pending(schedule: Schedule, reader: str) -> None:
@@ -31,7 +23,7 @@ def refuse_pending(schedule: Schedule, reader: str) -> None:
             raise ScheduleError(
                 f"{reader} does not know {mode} yet", fix="`asyncsim check` does", loc=op.loc
             )
-        if isinstance(op, PendingOp) and not isinstance(op, KNOWN.get(reader, ())):
+        if isinstance(op, PendingOp):
             raise ScheduleError(
                 f"{reader} does not know {type(op).__name__} yet",
                 fix="`asyncsim check` does",

@@ -23,6 +23,7 @@ _FROM_SM_90 = {
     "code.producer_all_lanes": "TMA",
     "code.consumer": "mbarrier.try_wait",
 }
+_SM_100_ONLY = {"tcgen05": "tcgen05"}
 _SM_90A_ONLY = {"wgmma": "wgmma", "code.wgmma_consumer": "wgmma"}
 
 
@@ -35,4 +36,5 @@ def lacking(architecture: str) -> Mapping[str, str]:
     if match is None:
         return {}
     older = _FROM_SM_90 if int(match[1]) < 90 else {}
-    return older | ({} if architecture == "sm_90a" else _SM_90A_ONLY)
+    newer = {} if int(match[1]) in (100, 103) else _SM_100_ONLY
+    return older | newer | ({} if architecture == "sm_90a" else _SM_90A_ONLY)

@@ -23,6 +23,7 @@ __all__ = [
     "Mbarrier",
     "SetMaxNReg",
     "Smem",
+    "Tcgen05",
     "Tma",
     "Wgmma",
 ]
@@ -195,6 +196,38 @@ class Wgmma:
 
 
 @dataclass(frozen=True, slots=True)
+class Tcgen05:
+    """tcgen05.mma over 32 bytes of K: one server for each SM, or two for a pair of CTAs.
+
+    interval = max(N * per_column, operand bytes of the SM / smem.port); where a pair's is the
+    latter, pair_reading comes on top. A thread that waits for a commit passes completion +
+    N * per_column after the start of the last instruction: by M, with A in shared (ss) or tensor
+    memory (ts).
+    """
+
+    per_column_cycles: Cycles
+    pair_per_column_cycles: Cycles  # M = 128 over two CTAs
+    pair_reading_by_m_cycles: CyclesCurve
+    completion_ss_by_m_cycles: CyclesCurve
+    completion_ts_by_m_cycles: CyclesCurve
+    pair_completion_ss_by_m_cycles: CyclesCurve
+    pair_completion_ts_by_m_cycles: CyclesCurve
+    issue_cycles: Cycles  # of mma, cp and shift
+    commit_cycles: Cycles
+    cp_bytes_per_cycle: BytesPerCycle  # occupancy of tcgen05.cp, by what it reads
+    cp_completion_cycles: Cycles  # beside it
+    ld_bytes_per_cycle: BytesPerCycle  # of an SM; a warp has the share of its sub-partition
+    ld_latency_cycles: Cycles
+    st_bytes_per_cycle: BytesPerCycle
+    st_latency_cycles: Cycles
+    access_issue_cycles: Cycles
+    wait_cycles: Cycles  # wait::ld and wait::st with nothing to wait for
+    fence_cycles: Cycles
+    alloc_cycles: Cycles  # with the columns free
+    dealloc_cycles: Cycles
+
+
+@dataclass(frozen=True, slots=True)
 class Alu:
     """Pipes of one sub-partition: interval of warp instructions, and dependent latency."""
 
@@ -315,6 +348,7 @@ class Machine:
     fence: Fence
     cp_async: CpAsync
     wgmma: Wgmma | None
+    tcgen05: Tcgen05 | None
     alu: Alu
     smem: Smem
     l2: L2

@@ -10,7 +10,16 @@ from typing import assert_never
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, MbarrierOp, MbarrierRef, MemScope, Scope
 from asyncsim.ir.pending import PendingOp, refused
-from asyncsim.sim import do_bulk, do_cluster, do_compute, do_copy, do_registers, do_sync, do_tensor
+from asyncsim.sim import (
+    do_bulk,
+    do_cluster,
+    do_compute,
+    do_copy,
+    do_registers,
+    do_sync,
+    do_tcgen05,
+    do_tensor,
+)
 from asyncsim.sim.steps import Bound, Maker, Run, StateKey, Step
 
 GROUPS: dict[GroupKind, tuple[Run, Run, str]] = {
@@ -77,6 +86,20 @@ def make(b: Bound) -> Maker:
         case ops.Fence(fence_scope=scope):
             key = "fence.cta" if scope is ops.FenceScope.CTA else "fence.gpu"
             return b.constant(b.step(do_sync.fence, b.model.numbers.ticks(key)))
+        case (
+            ops.Tcgen05Alloc()
+            | ops.Tcgen05Dealloc()
+            | ops.Tcgen05RelinquishAllocPermit()
+            | ops.Tcgen05Mma()
+            | ops.Tcgen05Commit()
+            | ops.Tcgen05Cp()
+            | ops.Tcgen05Shift()
+            | ops.Tcgen05Ld()
+            | ops.Tcgen05St()
+            | ops.Tcgen05Wait()
+            | ops.Tcgen05Fence()
+        ):
+            return do_tcgen05.tcgen05_maker(b, op)
         case ops.WgmmaFence() | ops.WgmmaMmaAsync():
             return _tensor(b, op)
         case ops.BarrierClusterArrive() | ops.BarrierClusterWait() | ops.StAsync():

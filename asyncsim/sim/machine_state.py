@@ -33,6 +33,7 @@ from asyncsim.sim.turns import left_alone, turn_costs
 from asyncsim.sim.warpgroup import Warpgroup
 from asyncsim.sim.warps import WarpClass, warp_classes
 from asyncsim.stream import Program
+from asyncsim.sync.tmem import TmemAllocator
 
 if TYPE_CHECKING:
     from asyncsim.sim.tracing import Recorder
@@ -102,6 +103,7 @@ class Model:
             StepBinder(schedule, c, n, self.barriers, turns, contended, exited)
             for c in self.classes
         ]
+        self.tensor_issuers = self._tensor_issuers()
         self.stalls: list[dict[int, list[int]]] = [{} for _ in self.classes]
         self.clock_mhz = clock_mhz
         self.open: dict[int, Cta] = {}  # CTAs that run, by number
@@ -117,6 +119,13 @@ class Model:
         ready = self.ready
         while ready:
             ready.popleft().advance()
+
+    def _tensor_issuers(self) -> int:
+        """How many threads of an SM issue to its tensor core, at most (tcgen05)."""
+        issuing = ops.Tcgen05Mma | ops.Tcgen05Cp | ops.Tcgen05Shift
+        bodies = [role.body for role in self.schedule.roles()]
+        count = sum(any(isinstance(s, issuing) for s in statements(body)) for body in bodies)
+        return max(1, count) * self.placement.ctas_per_sm
 
     def _compute_shared(self) -> bool:
         """Whether warps of an SM may compute on one sub-partition at the same time."""
@@ -204,6 +213,8 @@ class SmState:
         self.smem = Fifo(SMEM, n.rate("smem.port"))
         self.lsu, self.store = Pipe(LSU), Pipe(STORE)
         self.pipes = [[Pipe(PIPE) for _ in PIPES] for _ in range(4)]
+        self.tmem = TmemAllocator()
+        self.tmem_waiters: list[Agent] = []
         self.maps: dict[str, int] = {}
         self.rec: Recorder | None = None
 
@@ -278,6 +289,7 @@ class Cta:
         self.registers = TimedPool(model.schedule.warps, model.schedule.maxnreg)
         self.touched: set[Box] = set()
         self.flights = Flights()
+        self.tmem: dict[str, int] = {}  # the first column of an allocation, by its word
         self.scatter = Scatter(model.spread, number)
         self.paces: dict[int, Pace] = {}
         self._shares: dict[int, Share] = {}

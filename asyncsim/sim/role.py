@@ -59,6 +59,9 @@ class Agent:
         "stream",
         "sync",
         "t",
+        "tensor_done",
+        "tmem_done",
+        "tmem_free",
         "warpgroup",
         "warps",
     )
@@ -100,6 +103,10 @@ class Agent:
         self.copies: list[tuple[int, Step]] = []  # cp.async since the last commit, with times
         self.copies_cause: Cause = cta.cause
         self.copies_landing: tuple[int, Cause] | None = None  # of the last that were sent
+        # Of tcgen05: when all that it has issued is complete; loads and stores of tensor memory.
+        self.tensor_done: tuple[int, Cause] = (0, cta.cause)
+        self.tmem_done: list[tuple[int, Cause]] = [(0, cta.cause), (0, cta.cause)]
+        self.tmem_free: int = 0
         self.warpgroup: Warpgroup | None = None
         self.slot: int = 0
         self.rec: Recorder | None = None

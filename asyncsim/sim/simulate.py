@@ -63,7 +63,7 @@ def simulate(
 
     certified: the checker's licence to run ahead in local time; without it effects happen in strict
     time order. exact: every SM instead of a sample. l2: "cold" or "warm" start. clock_mhz: SM
-    clock; by default the machine's boost clock, or its tensor clock if the schedule uses wgmma.
+    clock; by default the machine's boost clock, or its tensor clock if the schedule uses it.
     Raises Deadlock when roles never end, SyncFault when the hardware's behaviour is undefined.
     """
     refuse_pending(schedule, "simulate")
@@ -93,7 +93,7 @@ def _spread(model: Model, options: Options) -> float:
 def run(schedule: Schedule, machine: Machine, options: Options) -> Model:
     """Run the model to its end. Raises Deadlock and SyncFault."""
     placement = place(schedule, machine, exact=options.exact, sample=options.sample)
-    tensor = any(isinstance(op, ops.WgmmaMmaAsync) for op in schedule.ops())
+    tensor = any(isinstance(op, ops.WgmmaMmaAsync | ops.Tcgen05Mma) for op in schedule.ops())
     given = options.clock_mhz
     usual = machine.clock.tensor_burst_mhz if tensor else machine.clock.boost_mhz
     model = Model(

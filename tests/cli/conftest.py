@@ -46,6 +46,8 @@ def sm_100a_machine(tmp_path: Path) -> str:
     text = text.replace('architecture = "sm_90a"', 'architecture = "sm_100a"')
     text = re.sub(r"(?ms)^\[wgmma\].*?(?=^\[)", "", text)
     text = re.sub(r"(?m)^wgmma_.*\n", "", text)
+    newer = (resources.files("asyncsim.machine") / "b200.toml").read_text(encoding="utf-8")
+    text += re.search(r"(?ms)^\[tcgen05\].*?(?=^\[)", newer)[0]  # type: ignore[index]
     path = tmp_path / "other.toml"
     path.write_text(text, encoding="utf-8")
     return str(path)

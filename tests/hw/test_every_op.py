@@ -18,9 +18,12 @@ from asyncsim.ir.op import Op
 from asyncsim.ir.pending import PendingOp
 from asyncsim.predict.result import Verdict
 from asyncsim.scenarios.ws_gemm import ws_gemm
+from tests.check.tcgen05_schedules import gemm
+from tests.evaluate.tcgen05_schedules import moves, through_registers
 
 CLUSTERS = Path(__file__).parent / "cluster_scenarios.py"
 BULK = Path(__file__).parent / "bulk_scenarios.py"
+TENSOR_MEMORY = (gemm(), moves("128x256b", 128, 32, shift=True), through_registers())
 ZOO = find_scenario(str(Path(__file__).parent / "zoo_scenario.py"))
 
 
@@ -28,11 +31,11 @@ def test_every_op_is_rendered() -> None:
     names = [f"{CLUSTERS}:neighbours", f"{CLUSTERS}:mailbox"]
     names += [f"{BULK}:{n}" for n in ("bulk_copy", "all_to_all", "into_first", "prefetched")]
     others = [find_scenario(name).build({}) for name in (*names, f"{BULK}:fenced")]
-    schedules = [ZOO.build({}), ws_gemm.build({}), *others]
+    schedules = [ZOO.build({}), ws_gemm.build({}), *others, *TENSOR_MEMORY]
     used = {type(op) for s in schedules for op in s.ops()}
     assert {c.__name__ for c in (*used, *get_args(PendingOp))} == {c.__name__ for c in get_args(Op)}
     for s in schedules:
-        text = kernel_text(render(s))
+        text = kernel_text(render(s, s.archs[0]))
         assert all(f"// #{op.id} {type(op).__name__} (" in text for op in s.ops())
 
 
