@@ -194,6 +194,7 @@ _WIDER = (
     _gemm(m=3000, n=2002, k=2048, consumers=2, block_m=256),
 )
 
+
 def _cooperative(m: int, n: int, k: int, l2: str = "cold", **params: int) -> Configuration:
     sizes = {"m": m, "n": n, "k": k}
     return Configuration(scenario="cooperative_gemm", params=sizes | params, l2=l2)

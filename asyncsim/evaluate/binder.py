@@ -21,6 +21,7 @@ from asyncsim.ir.op import (
     ClusterOp,
     CopyOp,
     Fence,
+    GridDependencyOp,
     MbarrierOp,
     MemoryOp,
     Op,
@@ -63,7 +64,7 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
         return copy_step(op, use, warp, cta)
     if isinstance(op, BulkOp):
         return bulk_step(op, use, warp, cta)
-    if isinstance(op, Fence):
+    if isinstance(op, Fence | GridDependencyOp):
         return order_step(op)
     if isinstance(op, SyncOp):
         return sync_step(op, warp, cta)

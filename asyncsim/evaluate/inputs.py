@@ -14,6 +14,7 @@ import numpy as np
 from asyncsim.evaluate.arrays import Array, numpy_dtype
 from asyncsim.ir.decl import Fill, GlobalTensor
 from asyncsim.ir.dtype import DType
+from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 
 Purpose = Literal["verify", "timing"]
@@ -23,7 +24,7 @@ _WIDE = frozenset({DType.F32, DType.I32, DType.U32})
 
 
 def make_inputs(
-    schedule: Schedule, *, seed: int = 0, purpose: Purpose = "verify"
+    schedule: Schedule | Program, *, seed: int = 0, purpose: Purpose = "verify"
 ) -> dict[str, Array]:
     """A value for every tensor that is not an output, by name.
 
@@ -33,11 +34,15 @@ def make_inputs(
     integers 0..65535 or the full range of an 8-bit type. ``Fill.IOTA`` and ``Fill.ZERO`` hold for
     both.
     """
-    return {
-        tensor.name: _fill(tensor, seed, purpose)
-        for tensor in schedule.of_kind(GlobalTensor)
-        if not tensor.output
-    }
+    kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
+    inputs: dict[str, Array] = {}
+    written: set[str] = set()
+    for kernel in kernels:  # what the first kernel writes is no input of the second
+        for tensor in kernel.of_kind(GlobalTensor):
+            if not tensor.output and tensor.name not in written | set(inputs):
+                inputs[tensor.name] = _fill(tensor, seed, purpose)
+        written |= {t.name for t in kernel.of_kind(GlobalTensor) if t.output}
+    return inputs
 
 
 def _fill(tensor: GlobalTensor, seed: int, purpose: Purpose) -> Array:

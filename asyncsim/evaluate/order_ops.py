@@ -1,4 +1,4 @@
-"""What fences between threads do in an evaluation: nothing, it runs one thread at a time."""
+"""What orders threads and kernels does nothing in an evaluation: it runs one after the other."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from asyncsim.evaluate.sync_ops import Step
 from asyncsim.ir import op as ops
 
 
-def order_step(op: ops.Fence) -> Step:
+def order_step(op: ops.Fence | ops.GridDependencyOp) -> Step:
     match op:
-        case ops.Fence():
+        case ops.Fence() | ops.GriddepcontrolLaunchDependents() | ops.GriddepcontrolWait():
             return lambda v: None
         case _ as unreachable:
             assert_never(unreachable)

@@ -16,6 +16,7 @@ from asyncsim.evaluate.errors import EvaluateError
 from asyncsim.evaluate.order import Order
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.pending import refuse_pending
+from asyncsim.ir.program import Program as Dependence
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
 from asyncsim.stream.program import Program, WarpPlace, run_checked
@@ -27,7 +28,7 @@ Block = tuple[int, int, int]
 
 
 def evaluate(
-    schedule: Schedule,
+    schedule: Schedule | Dependence,
     inputs: dict[str, Array],
     *,
     ctas: Sequence[int] | None = None,
@@ -37,9 +38,12 @@ def evaluate(
     each with the CTAs of its cluster.
 
     ``inputs`` come from ``make_inputs``; an output named in it starts as given, else as zero.
-    ``order`` chooses among the legal orders. Raises EvaluateError when the schedule hangs or does
-    what the hardware leaves undefined, and ScheduleError on an access out of bounds.
+    ``order`` chooses among the legal orders. Of a program: its kernels one after the other, all
+    CTAs of both. Raises EvaluateError when the schedule hangs or does what the hardware leaves
+    undefined, and ScheduleError on an access out of bounds.
     """
+    if isinstance(schedule, Dependence):
+        return _evaluate_both(schedule, inputs, order)
     refuse_pending(schedule, "evaluate")
     tensors = {t.name: _tensor(t, inputs) for t in schedule.of_kind(GlobalTensor)}
     order = order or Order()
@@ -51,6 +55,14 @@ def evaluate(
         cluster.reset()
         _ClusterRun(program, cluster, binders, blocks, rng).run()
     return {t.name: tensors[t.name] for t in schedule.of_kind(GlobalTensor) if t.output}
+
+
+def _evaluate_both(
+    program: Dependence, inputs: dict[str, Array], order: Order | None
+) -> dict[str, Array]:
+    """What the first kernel has written the second one finds."""
+    written = evaluate(program.primary, inputs, order=order)
+    return written | evaluate(program.dependent, inputs | written, order=order)
 
 
 def _tensor(tensor: GlobalTensor, inputs: dict[str, Array]) -> Array:

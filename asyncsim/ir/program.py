@@ -32,6 +32,11 @@ class Program:
                 )
 
     @property
+    def kernels(self) -> tuple[Schedule, Schedule]:
+        """Both, in order."""
+        return self.primary, self.dependent
+
+    @property
     def name(self) -> str:
         """Both names."""
         return f"{self.primary.name} and {self.dependent.name}"

@@ -76,6 +76,10 @@ class Launch:
     replacement_cycles: Cycles  # last clock of a CTA to the first clock of its successor
     prologue_cycles: Cycles  # first clock to the first op: parameters, addresses, cold code
     end_cycles: Cycles  # last op to the end of the CTA
+    next_cycles: Cycles  # end of a kernel to the first clock of the next one of its stream
+    dependent_cycles: CyclesIfAny  # last launch_dependents to the dependent kernel's first clock
+    pass_cycles: CyclesIfAny  # end of the kernel before to the pass of griddepcontrol.wait
+    wait_cycles: CyclesIfAny  # griddepcontrol.wait with nothing to wait for
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +108,8 @@ class Tma:
     multicast_cycles: Cycles  # how much later a multicast lands
     bulk_store_latency_cycles: Cycles  # store_latency of a store without a tensor map
     send_bytes_per_cycle: BytesPerCycle  # engine occupancy of a copy to another CTA's shared memory
+    min_send_cycles: Cycles  # engine occupancy of the smallest one
+    send_latency_cycles: Cycles  # its issue to its waiter, beside bytes
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from asyncsim.errors import ScheduleError, UsageError
+from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule, refuse_unfinished
 from asyncsim.predict.assumed import assumed_share
 from asyncsim.predict.result import CheckResult, Prediction, Verdict
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def predict(
-    schedule: Schedule,
+    schedule: Schedule | Program,
     machine: Machine | Path | str = "h200",
     *,
     exact: bool = False,
@@ -28,7 +29,8 @@ def predict(
     keep_trace: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[CheckResult, Prediction | None]:
-    """Check a schedule, then simulate it: the verdict, and the prediction if the run ends.
+    """Check a schedule, or two that overlap, then simulate: the verdict, and the prediction if the
+    run ends.
 
     A schedule with findings is still predicted when its run ends; a deadlock has no total, so its
     prediction is None, and so is that of one with more rounds of loops than are followed.
@@ -42,13 +44,16 @@ def predict(
     from asyncsim.stream import StreamLimit
     from asyncsim.sync import SyncFault
 
-    refuse_unfinished("predict", schedule)
+    kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
+    for kernel in kernels:
+        refuse_unfinished("predict", kernel)
     gpu = load_machine(machine) if isinstance(machine, str | Path) else machine
-    if gpu.architecture not in schedule.archs:
-        raise UsageError(
-            f"{schedule.name} is written for {', '.join(schedule.archs)}, machine {gpu.name} is "
-            f"{gpu.architecture}; choose a machine of one of these architectures"
-        )
+    for kernel in kernels:
+        if gpu.architecture not in kernel.archs:
+            raise UsageError(
+                f"{kernel.name} is written for {', '.join(kernel.archs)}, machine {gpu.name} is "
+                f"{gpu.architecture}; choose a machine of one of these architectures"
+            )
     say = progress or (lambda now: None)
     say(f"checking {schedule.name}")
     result = check(schedule)

@@ -44,8 +44,9 @@ def _send_maker(b: Bound, op: ops.BulkSend) -> Maker:
     numbers, place = b.model.numbers, b.place(op.mbarrier)
     amount = b.lane_bytes(op.src)
     cost = numbers.ticks("tma.store_issue") * b.lanes
-    occupancy = ticks(amount / numbers.rate("tma.send") / TICKS_PER_CYCLE)
-    work = (occupancy, numbers.ticks("mbarrier.remote_wake"))
+    moving = amount / numbers.rate("tma.send") / TICKS_PER_CYCLE
+    occupancy = ticks(max(numbers.exact("tma.min_send"), moving))
+    work = (occupancy, numbers.ticks("tma.send_latency"))
 
     def build(values: Values) -> Step:
         step = b.step(send, cost)

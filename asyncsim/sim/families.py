@@ -15,6 +15,7 @@ from asyncsim.sim import (
     do_cluster,
     do_compute,
     do_copy,
+    do_griddep,
     do_registers,
     do_sync,
     do_tcgen05,
@@ -83,6 +84,8 @@ def make(b: Bound) -> Maker:
             | ops.PrefetchTensorMap()
         ):
             return do_bulk.bulk_maker(b, op)
+        case ops.GriddepcontrolLaunchDependents() | ops.GriddepcontrolWait():
+            return do_griddep.griddep_maker(b, op)
         case ops.Fence(fence_scope=scope):
             key = "fence.cta" if scope is ops.FenceScope.CTA else "fence.gpu"
             return b.constant(b.step(do_sync.fence, b.model.numbers.ticks(key)))

@@ -14,6 +14,7 @@ from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.machine import TICKS_PER_CYCLE, Curve, Machine
 from asyncsim.sim import do_cluster, do_sync
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
+from asyncsim.sim.begin import Begin
 from asyncsim.sim.clusters import ClusterState
 from asyncsim.sim.do_compute import PIPES, partition_counts
 from asyncsim.sim.do_registers import TimedPool
@@ -57,6 +58,7 @@ class Model:
         warm: bool,
         clock_mhz: Fraction,
         merge: bool,
+        begin: Begin,
     ) -> None:
         self.schedule, self.placement, self.clock, self.strict = schedule, placement, clock, strict
         self.numbers = n = Numbers(machine)
@@ -67,7 +69,9 @@ class Model:
         again = n.rate("l2.gpc") / n.rate("l2.shared_gpc")
         self.sharing = Sharing(schedule, placement, machine.l2.capacity_bytes, again, warm=warm)
         self.memory = Memory(n, placement, clock_mhz, keeps=self.sharing.warm)
-        self.launcher = Launcher(n, placement, schedule.ctas)
+        self.begin = begin
+        self.triggers: dict[int, tuple[int, Cause]] = {}  # first launch_dependents, by CTA
+        self.launcher = Launcher(n, placement, schedule.ctas, begin.at)
         kinds = {type(op) for op in schedule.ops()}
         self.handover = self.remote_handover = self.poll = 0
         self.clusters: dict[int, ClusterState] = {}  # that run, by number
@@ -179,16 +183,17 @@ def _barrier_indices(schedule: Schedule) -> dict[str, tuple[int, int]]:
 class Launcher:
     """Starts the CTAs of the whole GPU one after the other, in order."""
 
-    def __init__(self, numbers: Numbers, placement: Placement, ctas: int) -> None:
+    def __init__(self, numbers: Numbers, placement: Placement, ctas: int, begin: int) -> None:
+        self._begin = begin
         interval = numbers.exact("launch.interval") * TICKS_PER_CYCLE
         self._first = interval
         # A simulated CTA stands for those of its share of the SMs.
         self._interval = interval * placement.active_sms / len(placement.sms)
-        self._free = interval * min(placement.wave_ctas, ctas)
+        self._free = begin + interval * min(placement.wave_ctas, ctas)
 
     def first(self, number: int) -> int:
         """When a CTA of the first wave starts."""
-        return int(self._first * number)
+        return self._begin + int(self._first * number)
 
     def next(self, time: int) -> int:
         """When a CTA that may start from ``time`` on does."""

@@ -58,6 +58,11 @@ class Numbers:
         """Count a number that was read straight from the machine as used."""
         self._used.setdefault(key, None)
 
+    def also(self, other: Numbers) -> None:
+        """Count what the other has used, too."""
+        for key in other._used:
+            self.note(key)
+
     def fill(self) -> Fraction:
         """Bytes per tick of the port into one SM; without TMA, what cp.async gets through it."""
         return self.rate("cp_async.port" if self.machine.tma is None else "tma.fill")

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Fragment
+from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 from asyncsim.machine import Machine
 from asyncsim.predict.result import Occupancy
@@ -86,17 +87,32 @@ def _places(schedule: Schedule, machine: Machine) -> int:
     return places
 
 
-def _ctas_per_sm(schedule: Schedule, machine: Machine) -> tuple[int, str]:
+def fits_beside(program: Program, machine: Machine) -> bool:
+    """Whether a CTA of the dependent kernel has room beside those of the first on an SM."""
+    per_sm, _ = _ctas_per_sm(program.primary, machine)
+    filled = min(per_sm, -(-program.primary.ctas // machine.gpu.sms))
+    ours, more = (_takes(s, machine) for s in program.kernels)
+    room = (machine.gpu.smem_per_sm_bytes, machine.gpu.threads_per_sm, machine.gpu.registers_per_sm)
+    return all(filled * a + b <= has for a, b, has in zip(ours, more, room, strict=True))
+
+
+def _takes(schedule: Schedule, machine: Machine) -> tuple[int, int, int]:
+    """Shared memory, threads and registers of a CTA, as an SM gives them."""
     gpu = machine.gpu
     granule = gpu.smem_granule_bytes
     smem = -(-(schedule.smem_bytes + gpu.smem_reserved_per_cta_bytes) // granule) * granule
-    per_thread = _registers(schedule, machine)
-    per_warp = -(-32 * per_thread // gpu.register_granule) * gpu.register_granule
+    per_warp = -(-32 * _registers(schedule, machine) // gpu.register_granule) * gpu.register_granule
+    return smem, schedule.threads, per_warp * schedule.warps
+
+
+def _ctas_per_sm(schedule: Schedule, machine: Machine) -> tuple[int, str]:
+    gpu = machine.gpu
+    smem, threads, registers = _takes(schedule, machine)
     limits = {
         "shared memory": gpu.smem_per_sm_bytes // smem,
-        "threads": min(gpu.threads_per_sm // schedule.threads, gpu.warps_per_sm // schedule.warps),
-        f"registers, about {per_thread} a thread": gpu.registers_per_sm
-        // (per_warp * schedule.warps),
+        "threads": min(gpu.threads_per_sm // threads, gpu.warps_per_sm // schedule.warps),
+        f"registers, about {_registers(schedule, machine)} a thread": gpu.registers_per_sm
+        // registers,
         "CTAs of an SM": gpu.ctas_per_sm,
     }
     name = min(limits, key=lambda n: limits[n])

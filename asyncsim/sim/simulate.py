@@ -8,12 +8,14 @@ from fractions import Fraction
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.pending import refuse_pending
+from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 from asyncsim.machine import Machine
 from asyncsim.predict.result import Prediction
+from asyncsim.sim.begin import AT_ONCE, Begin
 from asyncsim.sim.engine import Clock, ReversedTies, SimPyClock
 from asyncsim.sim.machine_state import Model, SmState
-from asyncsim.sim.path import LAUNCH, Cause
+from asyncsim.sim.path import LAUNCH, after
 from asyncsim.sim.placement import SAMPLE, Placement, place
 from asyncsim.sim.report import prediction
 from asyncsim.sim.tracing import Recorder
@@ -36,7 +38,8 @@ First = tuple[SmState, int, int]
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """How to run: ``certified`` licenses running ahead; ``sample``: SMs to simulate; ``merge``:
-    simulate warps that are alike as one; ``clock``: makes the engine; ``order``: of insertion."""
+    simulate warps that are alike as one; ``clock``: makes the engine; ``order``: of insertion;
+    ``begin``: when the kernel does."""
 
     certified: bool
     exact: bool = False
@@ -46,11 +49,12 @@ class Options:
     sample: int = SAMPLE
     merge: bool = True
     clock: Callable[[], Clock] = SimPyClock
+    begin: Begin = AT_ONCE
     order: Callable[[list[First]], list[First]] = list
 
 
 def simulate(
-    schedule: Schedule,
+    schedule: Schedule | Program,
     machine: Machine,
     *,
     certified: bool,
@@ -59,14 +63,16 @@ def simulate(
     keep_trace: bool = False,
     clock_mhz: float | None = None,
 ) -> Prediction:
-    """Predict the run of a schedule.
+    """Predict the run of a schedule, or of both kernels of a program.
 
     certified: the checker's licence to run ahead in local time; without it effects happen in strict
     time order. exact: every SM instead of a sample. l2: "cold" or "warm" start. clock_mhz: SM
     clock; by default the machine's boost clock, or its tensor clock if the schedule uses it.
     Raises Deadlock when roles never end, SyncFault when the hardware's behaviour is undefined.
     """
-    refuse_pending(schedule, "simulate")
+    kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
+    for kernel in kernels:
+        refuse_pending(kernel, "simulate")
     if l2 not in ("cold", "warm"):
         raise ValueError(f"l2 = {l2!r}; use 'cold' or 'warm'")
     options = Options(
@@ -76,6 +82,10 @@ def simulate(
         keep_trace=keep_trace,
         clock_mhz=clock_mhz,
     )
+    if isinstance(schedule, Program):
+        from asyncsim.sim.programs import simulate_program
+
+        return simulate_program(schedule, machine, options)
     model = run(schedule, machine, options)
     return replace(prediction(model), spread_pct=_spread(model, options))
 
@@ -105,6 +115,7 @@ def run(schedule: Schedule, machine: Machine, options: Options) -> Model:
         warm=options.warm,
         clock_mhz=usual if given is None else Fraction(given),
         merge=options.merge,
+        begin=options.begin,
     )
     if tensor and given is None:
         model.numbers.note("clock.tensor_burst")
@@ -140,8 +151,7 @@ def _start(model: Model, placement: Placement, options: Options) -> None:
 def _first_cta(args: First) -> None:
     sm, slot, number = args
     start = sm.model.launcher.first(number)
-    cause: Cause = (start, LAUNCH, 0, None)
-    sm.launch(number, slot, start, cause)
+    sm.launch(number, slot, start, after(sm.model.begin.cause, start, LAUNCH))
 
 
 def blocked(model: Model) -> tuple[str, ...]:

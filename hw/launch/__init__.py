@@ -5,7 +5,16 @@
 
 from asyncsim.hw.launch.child_process import Child
 from asyncsim.hw.launch.diagnosis import Diagnosis
+from asyncsim.hw.launch.programs import ProgramResult, run_program
 from asyncsim.hw.launch.run import RunResult, run_schedule
 from asyncsim.hw.launch.timing import Timing
 
-__all__ = ["Child", "Diagnosis", "RunResult", "Timing", "run_schedule"]
+__all__ = [
+    "Child",
+    "Diagnosis",
+    "ProgramResult",
+    "RunResult",
+    "Timing",
+    "run_program",
+    "run_schedule",
+]

@@ -9,6 +9,7 @@ import hashlib
 import subprocess
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,23 @@ _MAP_TYPES = {
     "i32": "INT32",
 }
 _NUMPY_OF_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
+@dataclass(frozen=True, slots=True)
+class _Kernel:
+    """A kernel on the GPU. ``arguments``: of a launch, by its number."""
+
+    spec: RunSpec
+    code: Any
+    arguments: Callable[[int], list[Any]]
+    report: Any
+    clocks: Any
+    stamps: Any
+    delays: Any
+
+    @property
+    def buffers(self) -> tuple[Any, ...]:
+        return self.report, self.clocks, self.stamps, self.delays
 
 
 class Gpu:
@@ -80,53 +98,52 @@ class Gpu:
         begin = time.monotonic()
         self.done, self.launched = 0, False
         self._require(spec.arch)
-        kernel = self._kernel(spec)
-        tensors = {name: self._tensor(t) for name, t in spec.tensors.items()}
-        ctas = spec.grid[0] * spec.grid[1] * spec.grid[2]
-        warps = spec.threads // 32
-        report = self._zeros(4 * (REPORT_WORDS + 1))  # the last word: a tensor differs
-        clocks = self._zeros(CLOCKS_BYTES * ctas * (warps + 1))
-        stamps = self._zeros(max(1, spec.stamp_ctas * warps * spec.stamp_capacity) * STAMP_BYTES)
-        delays = self._upload(Path(spec.delays).read_bytes()) if spec.delays else None
-        checked = {name: t for name, t in spec.tensors.items() if t.expected}
-        started = checked | {name: t for name, t in spec.tensors.items() if not t.fill}
+        specs = [spec, *([spec.dependent] if spec.dependent else [])]
+        of_tensors = {name: t for s in reversed(specs) for name, t in s.tensors.items()}
+        tensors = {name: self._tensor(t) for name, t in of_tensors.items()}
+        kernels = [self._loaded(s, tensors) for s in specs]
+        checked = {name: t for name, t in of_tensors.items() if t.expected}
+        started = checked | {name: t for name, t in of_tensors.items() if not t.fill}
         images = {name: self._upload(Path(t.expected).read_bytes()) for name, t in checked.items()}
-        maps = {name: self._map(m, tensors[m.tensor]) for name, m in spec.maps.items()}
-        pointers = {"report": report, "clocks": clocks, "delays": delays, "stamps": stamps}
-        args = [self._argument(p, tensors, maps, pointers) for p in spec.parameters]
-        tables = _table_arguments(spec, args, delays)
-        self._check_arguments(kernel, spec)
         times: list[tuple[int, int, float]] = []
-        marks: Any = None
-        words: Any = np.zeros(REPORT_WORDS + 1, np.uint32)
+        marks: list[Any] = []
+        words: list[Any] = [np.zeros(REPORT_WORDS + 1, np.uint32)]
         for turn in range(spec.warmups + spec.launches):
             if spec.l2 == "cold":
                 self._evict()
             for name, t in started.items():
                 tensors[name].fill(t.fill, stream=self.stream)
             self.launched = True
-            self._launch(spec, kernel, tables(turn))
+            for number, kernel in enumerate(kernels):
+                self._launch(kernel, turn, overlaps=number > 0)
+            self.stream.sync()
             for name, t in checked.items():
-                self._compare(t, tensors[name], images[name], report)
-            words = self._download(report, np.uint32)
-            if words[0] or words[REPORT_WORDS]:
+                self._compare(t, tensors[name], images[name], kernels[0].report)
+            words = [self._download(kernel.report, np.uint32) for kernel in kernels]
+            if any(w[0] or w[REPORT_WORDS] for w in words):
                 break
             self.done += 1
             if not checked:
-                marks = self._download(clocks, np.uint64).reshape(ctas, warps + 1, 2)
+                marks = [self._marks(kernel) for kernel in kernels]
                 if turn >= spec.warmups:
                     times.append(_times(marks))
-        for name, t in spec.tensors.items():
+        for name, t in of_tensors.items():
             if t.output:
                 self._download(tensors[name], np.uint8).tofile(t.output)
         if spec.stamps:
-            self._download(stamps, np.uint32).tofile(spec.stamps)
-        starts = [] if marks is None else [(int(a), int(b)) for a, b in marks[:64, 0]]
-        for buffer in (*tensors.values(), *images.values(), report, clocks, stamps, delays):
+            self._download(kernels[0].stamps, np.uint32).tofile(spec.stamps)
+        starts = [(int(a), int(b)) for a, b in marks[0][:64, 0]] if marks else []
+        for buffer in (
+            *tensors.values(),
+            *images.values(),
+            *(b for k in kernels for b in k.buffers),
+        ):
             if buffer is not None:
                 buffer.close(self.stream)
+        stopped = next((n for n, w in enumerate(words) if w[0]), None)
         return RunReply(
-            report=tuple(int(w) for w in words[:REPORT_WORDS]) if words[0] else (),
+            report=() if stopped is None else tuple(int(w) for w in words[stopped][:REPORT_WORDS]),
+            kernel=stopped or 0,
             span_ns=tuple(t[0] for t in times),
             cta_cycles=tuple(t[1] for t in times),
             clock_ghz=tuple(t[2] for t in times),
@@ -134,10 +151,31 @@ class Gpu:
             gpu=self.facts,
             seconds=time.monotonic() - begin,
             done=self.done,
-            differs=bool(words[REPORT_WORDS]),
+            differs=bool(words[0][REPORT_WORDS]),
         )
 
     # -- pieces --------------------------------------------------------------------------------
+
+    def _loaded(self, spec: RunSpec, tensors: dict[str, Any]) -> _Kernel:
+        """A kernel with its buffers and arguments."""
+        ctas = spec.grid[0] * spec.grid[1] * spec.grid[2]
+        warps = spec.threads // 32
+        report = self._zeros(4 * (REPORT_WORDS + 1))  # the last word: a tensor differs
+        clocks = self._zeros(CLOCKS_BYTES * ctas * (warps + 1))
+        stamps = self._zeros(max(1, spec.stamp_ctas * warps * spec.stamp_capacity) * STAMP_BYTES)
+        delays = self._upload(Path(spec.delays).read_bytes()) if spec.delays else None
+        maps = {name: self._map(m, tensors[m.tensor]) for name, m in spec.maps.items()}
+        pointers = {"report": report, "clocks": clocks, "delays": delays, "stamps": stamps}
+        args = [self._argument(p, tensors, maps, pointers) for p in spec.parameters]
+        code = self._kernel(spec)
+        self._check_arguments(code, spec)
+        tables = _table_arguments(spec, args, delays)
+        return _Kernel(spec, code, tables, report, clocks, stamps, delays)
+
+    def _marks(self, kernel: _Kernel) -> Any:
+        """(CTA, slot (start, warp ends), (globaltimer ns, SM cycles)) of the last launch."""
+        found = self._download(kernel.clocks, np.uint64)
+        return found.reshape(-1, kernel.spec.threads // 32 + 1, 2)
 
     def _require(self, arch: str) -> None:
         digits = arch.removeprefix("sm_").rstrip("af")
@@ -160,6 +198,10 @@ class Gpu:
         )
         if int(status):
             raise RuntimeError(f"{spec.smem_bytes} bytes of shared memory refused: {status}")
+        large = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED
+        (status,) = driver.cuKernelSetAttribute(large, 1, kernel.handle, driver.CUdevice(0))
+        if int(status):
+            raise RuntimeError(f"clusters of more than 8 CTAs refused: {status}")
         return kernel
 
     def _check_arguments(self, kernel: Any, spec: RunSpec) -> None:
@@ -248,12 +290,18 @@ class Gpu:
             raise RuntimeError(f"parameter {kind} {name} of {size} bytes")
         return np.int32(value)
 
-    def _launch(self, spec: RunSpec, kernel: Any, args: list[Any]) -> None:
+    def _launch(self, kernel: _Kernel, turn: int, *, overlaps: bool) -> None:
+        """``overlaps``: it may start before the kernel ahead of it has ended."""
         from cuda.core import LaunchConfig, launch
 
-        config = LaunchConfig(grid=spec.grid, block=spec.threads, shmem_size=spec.smem_bytes)
-        launch(self.stream, config, kernel, *args)
-        self.stream.sync()
+        spec = kernel.spec
+        config = LaunchConfig(
+            grid=spec.grid,
+            block=spec.threads,
+            shmem_size=spec.smem_bytes,
+            programmatic_stream_serialization=overlaps,
+        )
+        launch(self.stream, config, kernel.code, *kernel.arguments(turn))
 
     def _evict(self) -> None:
         """Leave L2 full of clean lines that the kernel does not use."""
@@ -305,11 +353,13 @@ def _table_arguments(spec: RunSpec, args: list[Any], delays: Any) -> Callable[[i
     return of_launch
 
 
-def _times(marks: Any) -> tuple[int, int, float]:
-    """Span in ns, cycles of CTA 0, SM clock in GHz. ``marks``: CTA, slot (start, warp ends),
+def _times(kernels: list[Any]) -> tuple[int, int, float]:
+    """Span in ns from the first CTA of the first kernel to the last of the last one, cycles of CTA
+    0, SM clock in GHz, of the first. Of each kernel its marks: CTA, slot (start, warp ends),
     (globaltimer ns, SM cycles)."""
-    starts, ends = marks[:, 0].astype(np.int64), marks[:, 1:].max(axis=1).astype(np.int64)
-    span = int(ends[:, 0].max() - starts[:, 0].min())
-    took = ends - starts
+    begins = [marks[:, 0].astype(np.int64) for marks in kernels]
+    ends = [marks[:, 1:].max(axis=1).astype(np.int64) for marks in kernels]
+    span = int(ends[-1][:, 0].max() - begins[0][:, 0].min())
+    took = ends[0] - begins[0]
     clock = float(took[:, 1].sum() / max(1, took[:, 0].sum()))
     return span, int(took[0, 1]), clock

@@ -138,10 +138,11 @@ def _laid_out(t: GlobalTensor, data: Array, elements: int) -> Array:
 
     if data.flags.c_contiguous and elements == data.size:
         return data
-    flat = np.zeros(elements, data.dtype)
+    bits = np.dtype(f"u{data.itemsize}")  # stride tricks do not know every small float
+    flat = np.zeros(elements, bits)
     strides = [s * data.itemsize for s in t.strides]
-    np.lib.stride_tricks.as_strided(flat, t.shape, strides)[...] = data
-    return flat
+    np.lib.stride_tricks.as_strided(flat, t.shape, strides)[...] = data.view(bits)
+    return flat.view(data.dtype)
 
 
 def read_output(t: GlobalTensor, path: str) -> Array:
@@ -150,9 +151,10 @@ def read_output(t: GlobalTensor, path: str) -> Array:
 
     from asyncsim.evaluate.arrays import numpy_dtype
 
-    flat = np.fromfile(path, numpy_dtype(t.dtype))
+    dtype = numpy_dtype(t.dtype)
+    flat = np.fromfile(path, np.dtype(f"u{dtype.itemsize}"))
     strides = [s * flat.itemsize for s in t.strides]
-    return np.lib.stride_tricks.as_strided(flat, t.shape, strides)
+    return np.lib.stride_tricks.as_strided(flat, t.shape, strides).view(dtype)
 
 
 def _map(schedule: Schedule, m: TensorMap) -> MapSpec:

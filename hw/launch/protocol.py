@@ -55,8 +55,9 @@ class RunSpec:
 
     ``l2``: "cold" evicts L2 before each launch, "warm" leaves what the launch before brought.
     ``delays``: file of delay tables of ``delay_bytes`` each, one a launch, or one for all; "" for
-    none. ``stamps``: file to write stamps to. The first launch after which a tensor is not as
-    expected is the last one.
+    none. ``stamps``: file to write stamps to. ``dependent``: the kernel that each launch is
+    followed by, allowed to overlap (programmatic dependent launch); tensors of one name are the
+    same memory. The first launch after which a tensor is not as expected is the last one.
     """
 
     cubin: str
@@ -76,6 +77,7 @@ class RunSpec:
     stamps: str = ""
     stamp_ctas: int = 0
     stamp_capacity: int = 0
+    dependent: RunSpec | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,6 +86,8 @@ class RunReply:
     ``span_ns`` (first CTA start to last CTA end by globaltimer), ``cta_cycles`` (the same of CTA 0
     by its SM's clock), ``clock_ghz`` (SM cycles over globaltimer, over all CTAs).
     ``starts``: (ns, cycles) of the first CTAs' starts in the last launch, for stamps.
+    Of a program the report is that of the kernel whose number (0 or 1) is ``kernel``, and times go
+    on to the end of the dependent one.
     ``done``: launches that ended as they should, warm-ups included. ``differs``: the launch after
     them left a tensor that is not as expected. ``error``: one line if the run failed on the way;
     ``launched``: then, whether a launch had begun.
@@ -98,6 +102,7 @@ class RunReply:
     seconds: float = 0.0
     done: int = 0
     differs: bool = False
+    kernel: int = 0
     launched: bool = False
     error: str = ""
 
@@ -107,7 +112,11 @@ def encode(message: RunSpec | RunReply) -> str:
 
 
 def decode_spec(line: str) -> RunSpec:
-    d = json.loads(line)
+    return _spec(json.loads(line))
+
+
+def _spec(d: dict[str, Any]) -> RunSpec:
+    d["dependent"] = None if d["dependent"] is None else _spec(d["dependent"])
     d["tensors"] = {n: TensorSpec(**t) for n, t in d["tensors"].items()}
     d["maps"] = {n: MapSpec(**_map(m)) for n, m in d["maps"].items()}
     d["parameters"] = tuple(tuple(p) for p in d["parameters"])

@@ -158,6 +158,9 @@ def _parameter_text(schedule: Schedule, p: Parameter) -> str:
     match p.kind:
         case ParameterKind.TENSOR:
             tensor = schedule.tensor(p.name)
+            if any(isinstance(o, ops.GriddepcontrolWait) for o in schedule.ops()):
+                # The kernel before may still write it: no load may move ahead of the wait.
+                return f"{C_TYPES[tensor.dtype]}* t_{p.name}"
             const = "" if tensor.output else "const "
             return f"{const}{C_TYPES[tensor.dtype]}* __restrict__ t_{p.name}"
         case ParameterKind.STRIDE:

@@ -20,6 +20,7 @@ from asyncsim.predict.result import Verdict
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from tests.check.tcgen05_schedules import gemm
 from tests.evaluate.tcgen05_schedules import moves, through_registers
+from tests.hw.program_scenarios import pair
 
 CLUSTERS = Path(__file__).parent / "cluster_scenarios.py"
 BULK = Path(__file__).parent / "bulk_scenarios.py"
@@ -31,7 +32,7 @@ def test_every_op_is_rendered() -> None:
     names = [f"{CLUSTERS}:neighbours", f"{CLUSTERS}:mailbox"]
     names += [f"{BULK}:{n}" for n in ("bulk_copy", "all_to_all", "into_first", "prefetched")]
     others = [find_scenario(name).build({}) for name in (*names, f"{BULK}:fenced")]
-    schedules = [ZOO.build({}), ws_gemm.build({}), *others, *TENSOR_MEMORY]
+    schedules = [ZOO.build({}), ws_gemm.build({}), *others, *TENSOR_MEMORY, *pair().kernels]
     used = {type(op) for s in schedules for op in s.ops()}
     assert {c.__name__ for c in (*used, *get_args(PendingOp))} == {c.__name__ for c in get_args(Op)}
     for s in schedules:

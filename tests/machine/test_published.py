@@ -15,7 +15,7 @@ PUBLISHED = ("h100", "a100", "b200")
 
 
 @pytest.mark.parametrize(
-    ("name", "published", "assumed"), [("h100", 26, 115), ("a100", 28, 56), ("b200", 42, 107)]
+    ("name", "published", "assumed"), [("h100", 26, 121), ("a100", 28, 57), ("b200", 42, 113)]
 )
 def test_nothing_is_measured(name: str, published: int, assumed: int) -> None:
     machine = load_machine(name)
@@ -118,6 +118,9 @@ def faults(text: str) -> list[str]:
 def test_a_unit_that_does_not_exist_is_a_fault() -> None:
     text = text_of("h200").replace('"sm_90a"', '"sm_80"')
     assert faults(text) == [
+        "launch.dependent: sm_80 has no griddepcontrol; remove it",
+        "launch.pass: sm_80 has no griddepcontrol; remove it",
+        "launch.wait: sm_80 has no griddepcontrol; remove it",
         "tma: sm_80 has no TMA; remove it",
         "mbarrier: sm_80 has no mbarrier.try_wait; remove it",
         "barrier.cluster: sm_80 has no clusters; remove it",
