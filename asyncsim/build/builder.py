@@ -168,8 +168,11 @@ class ScheduleBuilder(Declarations):
     # -- structure -----------------------------------------------------------------------------
 
     @contextmanager
-    def loop(self, trip_count: Index, *, name: str = "i", unroll: int = 1) -> Iterator[Value]:
-        """``for i in range(trip_count)``."""
+    def loop(
+        self, trip_count: Index, *, name: str = "i", unroll: int = 1, assigned: bool = False
+    ) -> Iterator[Value]:
+        """``for i in range(trip_count)``; ``assigned``: over those tiles that the cluster is given
+        while the kernel runs."""
         loc = caller()
         if unroll < 1:
             raise ScheduleError(f"unroll = {unroll}", fix="give at least 1", loc=loc)
@@ -179,7 +182,9 @@ class ScheduleBuilder(Declarations):
         self._open.append(body)
         yield Value(Var(var))
         self._open.pop()
-        self._add(For(var=var, trip_count=count, body=tuple(body), unroll=unroll, loc=loc))
+        inner = tuple(body)
+        loop = For(var=var, trip_count=count, body=inner, unroll=unroll, assigned=assigned, loc=loc)
+        self._add(loop)
 
     @contextmanager
     def when(self, condition: Index) -> Iterator[None]:

@@ -236,6 +236,10 @@ class MemFamily(Family):
         """ld.global: each lane loads its box of ``src`` to as many registers of ``dst``."""
         self._k.emit(ops.LdGlobal, dst=dst, src=src)
 
+    def atom_add(self, dst: FragmentRef, counter: GlobalView) -> None:
+        """atom.global.add by one lane: 1 more in the counter; ``dst`` is what was there."""
+        self._k.emit(ops.AtomAdd, dst=dst, counter=counter)
+
     def st_global(self, dst: GlobalView, src: FragmentRef, *, clip: bool = False) -> None:
         """Store registers; ``clip`` leaves out the elements outside the tensor (edge tiles)."""
         self._k.emit(ops.StGlobal, dst=dst, src=src, clip=clip)

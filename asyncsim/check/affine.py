@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from asyncsim.ir import op as ops
+from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.expr import (
     Arg,
     Binary,
@@ -108,14 +109,17 @@ def global_views(op: OpBase) -> list[tuple[GlobalView, bool]]:
 
 
 def only_reduced(schedule: Schedule) -> frozenset[str]:
-    """Tensors that nothing but reductions of one operator touches: those commute."""
+    """Tensors in which no order counts: nothing but reductions of one operator touches them, or no
+    two accesses meet."""
     uses: dict[str, set[object]] = {}
     for op in schedule.ops():
         how = op.reduce if isinstance(op, ops.StoreOp) else None
         for value in _operands(op):
             if isinstance(value, GlobalView):
                 uses.setdefault(value.tensor, set()).add(how)
-    return frozenset(t for t, found in uses.items() if len(found) == 1 and None not in found)
+    apart = {t.name for t in schedule.of_kind(GlobalTensor) if t.apart}
+    reduced = {t for t, found in uses.items() if len(found) == 1 and None not in found}
+    return frozenset(apart | reduced)
 
 
 def coefficients(

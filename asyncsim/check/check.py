@@ -7,6 +7,7 @@ other CTAs do differently is coordinates: bounds and overlaps of global writes f
 from __future__ import annotations
 
 from asyncsim.check.affine import BlockUse, block_use
+from asyncsim.check.assignments import check_assignments
 from asyncsim.check.cta import CtaVerdict, check_cta
 from asyncsim.check.ctas import Survey, survey
 from asyncsim.check.dependent import check_dependence, overlap
@@ -59,6 +60,10 @@ def _check(
     trips: bool = False,
     witnesses: bool = False,
 ) -> CheckResult:
+    if schedule.assigned:
+        return check_assignments(
+            schedule, lambda s, trips: _check(s, max_states, jump, trips, witnesses)
+        )
     program = Program(schedule)
     use = block_use(schedule)
     kinds = Survey([(0, 0, 0)]) if use.uniform else survey(schedule, use)
@@ -115,7 +120,9 @@ def _check_both(program: Dependence, max_states: int, jump: bool, witnesses: boo
     kinds = Survey([(0, 0, 0)]) if use.uniform else survey(second, use)
     between: list[Finding] = []
     note = ""
-    if overlap(program) and results[1].verdict is Verdict.CLEAN and not results[1].certified:
+    if overlap(program) and (program.primary.assigned or second.assigned):
+        note = "what kernels do to each other whose tiles are handed out is not known"
+    elif overlap(program) and results[1].verdict is Verdict.CLEAN and not results[1].certified:
         note = f"what {second.name} does before griddepcontrol.wait was not decided"
     elif overlap(program):
         between, note = check_dependence(program, kinds)

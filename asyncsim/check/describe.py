@@ -76,6 +76,8 @@ def op_text(dyn: Dyn) -> str:
         case ops.WgmmaMmaAsync(d=d, a=a, b=b):
             of = a.name if isinstance(a, ops.FragmentRef) else a.tile
             return f"wgmma {d.name} += {of} x {b.tile}"
+        case ops.AtomAdd(counter=box):
+            return f"atom.global.add {box.tensor}"
         case ops.LdGlobal(dst=frag, src=box):
             return f"ld.global {box.tensor} -> {frag.name}"
         case ops.StGlobal(dst=box, src=frag):

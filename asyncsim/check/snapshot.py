@@ -27,7 +27,7 @@ _HELD = (
     *(ops.CommitGroup, ops.WaitGroup, ops.FenceMbarrierInit, ops.FenceProxyAsync),
     *(ops.BarSync, ops.BarArrive, ops.BarWarpSync, ops.SetMaxNReg),
     *(ops.WgmmaFence, ops.WgmmaMmaAsync),
-    *(ops.LdGlobal, ops.StGlobal, ops.LdShared, ops.StShared, ops.Compute),
+    *(ops.LdGlobal, ops.StGlobal, ops.LdShared, ops.StShared, ops.AtomAdd, ops.Compute),
 )
 """The ops of which a snapshot holds all that they change, in one CTA."""
 

@@ -108,7 +108,7 @@ class Steps:
                 return self.copies.st_async
             case ops.StGlobal() | ops.StShared():
                 return self.copies.store
-            case ops.LdGlobal() | ops.LdShared() | ops.Compute():
+            case ops.LdGlobal() | ops.LdShared() | ops.AtomAdd() | ops.Compute():
                 return self.copies.plain
             case _ as unreachable:
                 assert_never(unreachable)

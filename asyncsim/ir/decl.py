@@ -53,7 +53,10 @@ class Fill(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GlobalTensor:
-    """A tensor in global memory, row-major strides in elements unless given."""
+    """A tensor in global memory, row-major strides in elements unless given.
+
+    ``apart``: that no two accesses of the kernel meet in it is known, and not asked again.
+    """
 
     name: str
     shape: tuple[int, ...]
@@ -61,6 +64,7 @@ class GlobalTensor:
     dtype: DType
     output: bool = False
     fill: Fill = Fill.RANDOM
+    apart: bool = False
     loc: SourceLoc | None = None
 
 

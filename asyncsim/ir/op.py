@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from asyncsim.ir.atomic import AtomAdd as AtomAdd
 from asyncsim.ir.bulk import BulkLoad as BulkLoad
 from asyncsim.ir.bulk import BulkOp as BulkOp
 from asyncsim.ir.bulk import BulkPrefetch as BulkPrefetch
@@ -382,5 +383,5 @@ TensorOp = WgmmaFence | WgmmaMmaAsync
 MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute
 LoadOp = TmaLoad | BulkLoad
 StoreOp = TmaStore | BulkStore
-CheckedOp = BulkOp | OrderOp | GridDependencyOp | ClcOp
+CheckedOp = BulkOp | OrderOp | GridDependencyOp | ClcOp | AtomAdd
 Op = MbarrierOp | CopyOp | CheckedOp | SyncOp | ClusterOp | TensorOp | Tcgen05Op | MemoryOp

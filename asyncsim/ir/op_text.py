@@ -69,7 +69,7 @@ def op_text(op: Op, schedule: Schedule) -> str:
         return _tensor(op, schedule)
     if isinstance(op, Tcgen05Op):
         return _tcgen05(op, schedule)
-    if isinstance(op, MemoryOp):
+    if isinstance(op, MemoryOp | ops.AtomAdd):
         return _memory(op, schedule)
     assert_never(op)
 
@@ -310,7 +310,7 @@ def _group(cta_group: int) -> str:
     return f".cta_group::{cta_group}"
 
 
-def _memory(op: MemoryOp, s: Schedule) -> str:
+def _memory(op: MemoryOp | ops.AtomAdd, s: Schedule) -> str:
     match op:
         case ops.LdGlobal(dst=dst, src=src):
             return f"ld.global.{_vector(dst, s)} {_registers(dst, s)}, {_box(src)}"
@@ -323,6 +323,8 @@ def _memory(op: MemoryOp, s: Schedule) -> str:
         case ops.StShared(dst=view, src=regs):
             space = "shared::cluster" if view.rank is not None else "shared"
             return f"st.{space}.{_vector(regs, s)} {_view(view, s)}, {_registers(regs, s)}"
+        case ops.AtomAdd(dst=dst, counter=box):
+            return f"atom.global.add.{_vector(dst, s)} {_registers(dst, s)}, {_box(box)}, 1"
         case ops.Compute(defn=defn, operands=operands):
             arguments = ", ".join(
                 f"{formal.name}={_operand(actual, s)}"

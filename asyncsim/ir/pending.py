@@ -12,7 +12,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Im2colMode, Interleave, TensorMap
 from asyncsim.ir.schedule import Schedule
 
-PendingOp = ops.TensormapReplace | ops.FenceProxyTensormap | ops.ClcOp
+PendingOp = ops.TensormapReplace | ops.FenceProxyTensormap | ops.ClcOp | ops.AtomAdd
 
 
 def refuse_pending(schedule: Schedule, reader: str) -> None:
@@ -29,6 +29,12 @@ def refuse_pending(schedule: Schedule, reader: str) -> None:
                 fix="`asyncsim check` does",
                 loc=op.loc,
             )
+    for loop in schedule.assigned:
+        raise ScheduleError(
+            f"{reader} does not know tiles that are handed out while the kernel runs yet",
+            fix="`asyncsim check` does",
+            loc=loop.loc,
+        )
     for m in schedule.of_kind(TensorMap):
         wide = m.im2col is not None and m.im2col.mode is not Im2colMode.SPACE
         if m.interleave is not Interleave.NONE or wide:

@@ -67,11 +67,12 @@ def _replaced(body: Body, op: Stmt, new: Body) -> Body:
         if s is op:
             out += new
         else:
-            out += _kept(_with_inner(s, lambda inner: _replaced(inner, op, new)))
+            out += _kept(with_inner(s, lambda inner: _replaced(inner, op, new)))
     return tuple(out)
 
 
-def _with_inner(s: Stmt, change: Callable[[Body], Body]) -> Stmt:
+def with_inner(s: Stmt, change: Callable[[Body], Body]) -> Stmt:
+    """A statement with the blocks inside it changed."""
     match s:
         case For(body=body):
             return replace(s, body=change(body))
@@ -98,7 +99,7 @@ def _kept(s: Stmt) -> Body:
 
 
 def _reversed(body: Body) -> Body:
-    return tuple(_with_inner(s, _reversed) for s in reversed(body))
+    return tuple(with_inner(s, _reversed) for s in reversed(body))
 
 
 def _moved(body: Body, op: Op) -> tuple[Body, Stmt | None]:
@@ -195,7 +196,7 @@ def _re_elected(body: Body, op: Op) -> Body | None:
             found.append(changed)
             return changed
 
-        changed = _with_inner(s, inside)
+        changed = with_inner(s, inside)
         if found:
             return (*body[:i], changed, *body[i + 1 :])
     return None

@@ -65,6 +65,11 @@ class Schedule:
         return x * y * z
 
     @property
+    def assigned(self) -> tuple[For, ...]:
+        """The loops over tiles that are handed out while the kernel runs."""
+        return tuple(s for s in statements(self.body) if isinstance(s, For) and s.assigned)
+
+    @property
     def clusters(self) -> tuple[int, int, int]:
         """Clusters of the grid per dimension."""
         (x, y, z), (cx, cy, cz) = self.grid, self.cluster

@@ -11,12 +11,17 @@ from asyncsim.ir.op import Op
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class For:
-    """``for var in range(trip_count)``; ``unroll`` is a hint to the renderer."""
+    """``for var in range(trip_count)``; ``unroll`` is a hint to the renderer.
+
+    ``assigned``: over those of ``range(trip_count)`` that the cluster is given while the kernel
+    runs, in ascending order; all clusters together are given each once.
+    """
 
     var: str
     trip_count: Expr
     body: tuple[Stmt, ...]
     unroll: int = 1
+    assigned: bool = False
     loc: SourceLoc | None = None
 
 

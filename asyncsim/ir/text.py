@@ -125,6 +125,7 @@ def _statement(s: Schedule, statement: Stmt, depth: int) -> Iterator[str]:
     match statement:
         case For(var=var, trip_count=count, body=body, unroll=unroll, loc=loc):
             hint = f", unroll {unroll}" if unroll > 1 else ""
+            hint += ", those that it is given" if statement.assigned else ""
             yield _placed(f"{indent}for {var} in range({text(count)}){hint}:", loc)
             yield from _block(s, body, depth + 1)
         case When(condition=condition, body=body, orelse=orelse, loc=loc):

@@ -163,6 +163,10 @@ class Resolver:
                 read, regs = self.box(op, box, False, Proxy.GENERIC, ev), frag
                 d = self.registers(regs, write=True)
                 return lambda v: Dyn(op, accesses=lambda: (read(v), d))
+            case ops.AtomAdd(dst=frag, counter=box):
+                write = self.box(op, box, True, Proxy.GENERIC, ev)
+                d = self.registers(frag, write=True)
+                return lambda v: Dyn(op, accesses=lambda: (write(v), d))
             case ops.StGlobal(dst=box, src=frag):
                 write, regs = self.box(op, box, True, Proxy.GENERIC, ev), frag
                 d = self.registers(regs, write=False)

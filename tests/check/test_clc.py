@@ -26,6 +26,7 @@ class Persistent:
     started: bool = True
     armed: bool = True
     left: bool = True  # the CTAs leave together
+    assigned: bool = False  # the tiles are those that the hardware hands out
 
 
 def persistent(form: Persistent) -> Schedule:
@@ -50,7 +51,7 @@ def persistent(form: Persistent) -> Schedule:
         with k.role("scheduler", warps=1):
             with k.elect():
                 state = k.pipeline_state(form.slots, producer=True)
-                with k.loop(tiles):
+                with k.loop(tiles, assigned=form.assigned):
                     with k.when(k.cta_rank == 0):
                         if form.release:
                             k.mbarrier.wait(empty[state.stage], state.phase, scope="cluster")
@@ -70,13 +71,14 @@ def persistent(form: Persistent) -> Schedule:
                 k.cluster_barrier.sync()
         with k.role("worker", warps=1):
             state = k.pipeline_state(form.slots)
-            with k.loop(tiles) as i:
+            with k.loop(tiles, assigned=form.assigned) as i:
                 if form.wait:
                     k.mbarrier.wait(full[state.stage], state.phase)
                 k.clc.query_cancel(r.all, response[state.stage])
                 if form.fence:
                     k.fence.proxy_async("shared" if not several else "all")
-                k.mem.st_global(out.box((k.block_idx * tiles + i, k.lane), (1, 1)), r.part(0, 1))
+                row = k.cta_rank * tiles if form.assigned else k.block_idx * tiles
+                k.mem.st_global(out.box((row + i, k.lane), (1, 1)), r.part(0, 1))
                 k.bar.warp_sync()
                 with k.elect():
                     free = k.mbarrier.at(empty[state.stage], 0) if several else empty[state.stage]

@@ -43,7 +43,8 @@ def every_op() -> Schedule:
     pair = k.named_barrier("pair", id=3, threads=160)
     acc = k.accumulator("acc", n=64)
     left = k.operand("left", k=32, dtype="bf16")
-    x = k.fragment("x", registers=4)
+    counter = k.global_tensor("counter", (1,), "u32", output=True)
+    x, ticket = k.fragment("x", registers=4), k.fragment("ticket", registers=1, dtype="u32")
     kept = k.mbarrier_state("kept")
     token = k.mbarrier_token("token")
     k.grid(4, 2)
@@ -69,6 +70,8 @@ def every_op() -> Schedule:
                     k.mbarrier.arrive(done[0])
                 state.advance()
             k.mem.ld_global(x.part(0, 2), f.box((k.thread_in_role, 0), (1, 2)))
+            with k.elect():
+                k.mem.atom_add(ticket.all, counter.box((0,), (1,)))
             k.mem.ld_shared(x.part(2, 2), f_tile[0].box((k.lane, 4), (1, 2)))
             k.mem.compute(FOLD, x.all, f_tile[0], steps + 1)
             k.mem.st_shared(f_tile[0].box((k.lane, 0), (1, 4)), x.all)

@@ -24,6 +24,7 @@ from asyncsim.ir.validate import (
     structure,
     tcgen05,
     tcgen05_mma,
+    tiles,
     tma,
     wgmma,
 )
@@ -46,6 +47,7 @@ CHECKS: tuple[Check, ...] = (
     *wgmma.CHECKS,
     *tcgen05.CHECKS,
     *tcgen05_mma.CHECKS,
+    *tiles.CHECKS,
     *alignment.CHECKS,
 )
 

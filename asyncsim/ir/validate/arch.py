@@ -41,6 +41,7 @@ def needs(op: Op) -> Needs:
             | ops.BarArrive()
             | ops.BarWarpSync()
             | ops.LdGlobal()
+            | ops.AtomAdd()
             | ops.StGlobal()
             | ops.LdShared()
             | ops.StShared()

@@ -51,7 +51,7 @@ def _depth(s: Schedule) -> Iterator[ScheduleError]:
 
 def _expression_size(s: Schedule) -> Iterator[ScheduleError]:
     for statement in statements(s.body):
-        for expr in _expressions(statement):
+        for expr in expressions(statement):
             if not _is_small(expr):
                 yield ScheduleError(
                     f"an expression of more than {MAX_EXPR_DEPTH} levels or {MAX_EXPR_NODES} terms",
@@ -67,7 +67,7 @@ def _variables(s: Schedule) -> Iterator[ScheduleError]:
 
 def _undeclared(body: tuple[Stmt, ...], known: frozenset[str]) -> Iterator[ScheduleError]:
     for statement in body:
-        used = {n.name for e in _expressions(statement) for n in walk(e) if isinstance(n, Var)}
+        used = {n.name for e in expressions(statement) for n in walk(e) if isinstance(n, Var)}
         match statement:
             case Set(var=var, declare=True):
                 declared = known | {var}
@@ -133,7 +133,7 @@ def _elected_lane_is_unknown(s: Schedule) -> Iterator[ScheduleError]:
     others run on which one is missing."""
     for op in s.ops():
         elects = op.scope in (Scope.ELECTED, Scope.OTHERS)
-        if elects and any(is_lane_varying(e) for e in _expressions(op)):
+        if elects and any(is_lane_varying(e) for e in expressions(op)):
             yield ScheduleError(
                 f"{type(op).__name__}: an operand depends on the lane, and elect may pick any lane",
                 fix="use warp_in_role, or move it out of elect",
@@ -159,7 +159,8 @@ def _uniform_parts(value: object) -> Iterator[Expr]:
             yield value
 
 
-def _expressions(statement: Stmt) -> Iterator[Expr]:
+def expressions(statement: Stmt) -> Iterator[Expr]:
+    """What one statement computes, without those inside it."""
     match statement:
         case For(trip_count=expr) | When(condition=expr) | Set(value=expr):
             yield expr

@@ -1,0 +1,160 @@
+"""Tiles that are handed out while the kernel runs: a verdict for every assignment to clusters.
+
+What a cluster does depends on the tiles that it is given, and on nothing else; clusters do nothing
+to each other but through global memory. So every assignment is correct if each set of tiles is, in
+a cluster of its own, and if what one tile writes no other one touches.
+
+Few tiles: all sets are executed. Many: if a tile does nothing but move global boxes, all by the
+same step, sets of one size execute the same on data that are moved apart; then those of each size
+are decided by two of them, the first tiles and every other tile, which agree in no distance between
+rounds, and by what is proven of larger trip counts. Of a tensor of which a tile touches no element
+twice, no two accesses meet, whatever the tiles: there no order counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations, pairwise
+
+from asyncsim.check.affine import block_use
+from asyncsim.check.findings import merge_findings
+from asyncsim.check.once import touched_once, written
+from asyncsim.errors import ScheduleError
+from asyncsim.ir.decl import GlobalTensor
+from asyncsim.ir.expr import Arg, Const, Expr, binary
+from asyncsim.ir.given import given, in_one_place, one_tile_each, substituted
+from asyncsim.ir.op import GlobalView
+from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.validate.views import parts_of
+from asyncsim.predict.result import CheckResult, Trips, Verdict
+from asyncsim.rules import Rule
+
+MAX_LISTED = 6
+"""So many tiles have sets that are all executed: 64 of them."""
+MAX_COUNTS = 32
+"""So many sizes are executed of larger sets, unless a proof for all larger ones ends it."""
+GIVEN = "tiles_given"
+
+Run = Callable[[Schedule, bool], CheckResult]
+"""The verdict on a schedule without such tiles; whether to say for which larger trip counts."""
+
+
+def check_assignments(schedule: Schedule, run: Run) -> CheckResult:
+    """The verdict for every assignment; of a failure, the first one that is found."""
+    tiles = _number(schedule.assigned[0].trip_count, dict(schedule.args))
+    results: list[CheckResult] = []
+    apart = one_tile_each(schedule, max(tiles, 1))
+    for result in _results(schedule, apart, tiles, run):
+        results.append(result)
+        if result.verdict is not Verdict.CLEAN:
+            break
+    stats: dict[str, int] = {"assignments": len(results)}
+    for result in results:
+        for key, n in result.stats.items():
+            stats[key] = stats.get(key, 0) + n
+    last = results[-1]
+    return replace(
+        last,
+        findings=tuple(merge_findings([f for r in results for f in r.findings])),
+        certified=all(r.certified for r in results),
+        stats=stats,
+        trips=None,
+    )
+
+
+def _number(expr: Expr, args: Mapping[str, int]) -> int:
+    for name, value in args.items():
+        expr = substituted(expr, Arg(name), Const(value))
+    if not isinstance(expr, Const):
+        raise ScheduleError("the number of tiles that are handed out is no number", fix="mend it")
+    return max(0, expr.value)
+
+
+def _results(schedule: Schedule, apart: Schedule, tiles: int, run: Run) -> Iterator[CheckResult]:
+    if tiles > 0:
+        yield _told(run(apart, False), f"{tiles} clusters are given one tile each")
+    listed = min(tiles, MAX_LISTED)
+    if tiles > MAX_LISTED and (reason := _tile_decides(apart)) is None:
+        still = in_one_place(schedule, touched_once(apart))
+        for step in (1, 2):
+            yield from _sizes(still, tiles, step, run)
+        return
+    for size in range(listed + 1):
+        for some in combinations(range(listed), size):
+            yield _told(run(_set(schedule, some), False), f"a cluster is given the tiles {some}")
+    if tiles > MAX_LISTED:
+        note = f"clusters that are given tiles beyond the first {listed} of {tiles}: {reason}"
+        yield CheckResult(verdict=Verdict.INCOMPLETE, note=note)
+
+
+def _set(schedule: Schedule, some: tuple[int, ...]) -> Schedule:
+    """One cluster, and its tiles in ascending order."""
+
+    def tile(i: Expr) -> Expr:
+        found: Expr = Const(some[0] if some else 0)
+        for k, (before, now) in enumerate(pairwise(some)):
+            found = binary("+", found, binary("*", binary(">", i, Const(k)), Const(now - before)))
+        return found
+
+    return given(schedule, Const(len(some)), tile)
+
+
+def _sizes(schedule: Schedule, tiles: int, step: int, run: Run) -> Iterator[CheckResult]:
+    """Sets of each size, of tiles ``step`` apart."""
+    base = _larger(given(schedule, Arg(GIVEN), lambda i: binary("*", i, Const(step))), step)
+    claims: list[Trips] = []
+    for size in range(tiles + 1):
+        if size > MAX_COUNTS:
+            note = f"clusters that are given more than {MAX_COUNTS} of {tiles} tiles"
+            yield CheckResult(verdict=Verdict.INCOMPLETE, note=note)
+            return
+        one = replace(base, args=(*schedule.args, (GIVEN, size)))
+        result = run(one, True)
+        if step > 1:
+            result = _within_bounds(result)
+        yield _told(result, f"a cluster is given {size} tiles, {step} apart")
+        if result.trips is not None and result.trips.arg == GIVEN:
+            claims.append(result.trips)
+        if all(any(_covers(c, n) for c in claims) for n in range(size + 1, tiles + 1)):
+            return
+
+
+def _covers(claim: Trips, n: int) -> bool:
+    return n >= claim.value and (n - claim.value) % claim.step == 0
+
+
+def _larger(schedule: Schedule, times: int) -> Schedule:
+    """With room for tiles beyond the last one: bounds are decided elsewhere."""
+    decls = tuple(
+        replace(d, shape=tuple(times * n for n in d.shape)) if isinstance(d, GlobalTensor) else d
+        for d in schedule.decls
+    )
+    return replace(schedule, decls=decls)
+
+
+def _within_bounds(result: CheckResult) -> CheckResult:
+    """What lies outside all the same says nothing of the schedule, and leaves the order open."""
+    if not any(f.rule is Rule.OUT_OF_BOUNDS for f in result.findings):
+        return result
+    note = "where data of tiles that are apart lie was not followed"
+    return CheckResult(verdict=Verdict.INCOMPLETE, note=note, stats=result.stats)
+
+
+def _told(result: CheckResult, how: str) -> CheckResult:
+    """With the assignment that it is of."""
+    note = f"{result.note} (where {how})" if result.note else ""
+    found = tuple(replace(f, detail=(*f.detail, f"where {how}")) for f in result.findings)
+    return replace(result, note=note, findings=found)
+
+
+def _tile_decides(apart: Schedule) -> str | None:
+    """What depends on a tile besides places in global memory that move alike; None: nothing."""
+    use = block_use(apart)
+    if not use.uniform:
+        return "a tile decides more than where data lies, or not all moves alike with it"
+    for tensor in written(apart):
+        users = [o for o in apart.ops() if any(v.tensor == tensor for v in parts_of(o, GlobalView))]
+        if len({use.moves.get(o.id) for o in users}) > 1:
+            return f"not all accesses to {tensor} move alike with the tile"
+    return None
