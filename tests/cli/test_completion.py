@@ -85,7 +85,11 @@ def test_usage(cli) -> None:  # type: ignore[no-untyped-def]
     assert done.err.startswith("asyncsim: argument SHELL: invalid choice: 'tcsh'")
 
 
-@pytest.mark.parametrize(("words", "meant"), CASES, ids=lambda v: " ".join(v) if v else "none")
+def _in_order(words: list[str] | set[str]) -> str:
+    return " ".join(sorted(words) if isinstance(words, set) else words) or "none"
+
+
+@pytest.mark.parametrize(("words", "meant"), CASES, ids=_in_order)
 def test_bash(tmp_path: Path, words: list[str], meant: set[str]) -> None:
     need("bash")
     line = " ".join(f"'{word}'" for word in ["asyncsim", *words])
@@ -106,7 +110,7 @@ def test_bash_takes_an_equals_sign_apart(tmp_path: Path) -> None:
         test_bash(tmp_path, words, meant)
 
 
-@pytest.mark.parametrize(("words", "meant"), CASES, ids=lambda v: " ".join(v) if v else "none")
+@pytest.mark.parametrize(("words", "meant"), CASES, ids=_in_order)
 def test_fish(tmp_path: Path, words: list[str], meant: set[str]) -> None:
     need("fish")
     line = " ".join(["asyncsim", *words])
@@ -115,7 +119,7 @@ def test_fish(tmp_path: Path, words: list[str], meant: set[str]) -> None:
     assert {word.partition("\t")[0] for word in found} == meant
 
 
-@pytest.mark.parametrize(("words", "meant"), CASES, ids=lambda v: " ".join(v) if v else "none")
+@pytest.mark.parametrize(("words", "meant"), CASES, ids=_in_order)
 def test_zsh(tmp_path: Path, words: list[str], meant: set[str]) -> None:
     """The completion system is replaced by functions that print what they are given."""
     need("zsh")
