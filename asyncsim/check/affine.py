@@ -54,15 +54,15 @@ class BlockUse:
     deciding: frozenset[Expr]
 
 
-def block_use(schedule: Schedule) -> BlockUse:
-    """How a schedule uses the block index."""
-    args = dict(schedule.args)
+def block_use(schedule: Schedule, values: Mapping[str, int] | None = None) -> BlockUse:
+    """How a schedule uses the block index. ``values``: of the arguments, if they are others."""
+    args = dict(schedule.args) if values is None else values
     step = schedule.cluster
-    tainted = _tainted(schedule)
+    place = tainted(schedule, args)
     live = tuple(int(n > c) for n, c in zip(schedule.grid, step, strict=True))
 
     def depends(expr: Expr) -> bool:
-        return coefficients(expr, args, tainted, step) != NONE
+        return coefficients(expr, args, place, step) != NONE
 
     deciding = {
         expr
@@ -73,16 +73,17 @@ def block_use(schedule: Schedule) -> BlockUse:
     }
     private = {o.id for o in schedule.ops() if any(map(depends, _private(o)))}
     moves: dict[int, Move] = {}
-    meanings: dict[str, set[Move | None]] = {}
+    meanings: dict[str, list[Move | None]] = {}  # no two are equal
     for op in schedule.ops():
         for view, brings in global_views(op):
-            move = _move(view, args, tainted, live, step)
+            move = _move(view, args, place, live, step)
             if move is None and not brings:
                 private.add(op.id)
             elif _may_fill(op) and any(c != NONE for c in move or ()):
                 private.add(op.id)  # which lanes lie outside may differ
-            if brings:
-                meanings.setdefault(view.tensor, set()).add(move)
+            known = meanings.setdefault(view.tensor, [])
+            if brings and move not in known:
+                known.append(move)
             if move is not None and not isinstance(op, ops.Compute):
                 first = moves.setdefault(op.id, move)
                 if first != move and isinstance(op, ops.TmaStore) and op.rows:
@@ -202,9 +203,8 @@ def _move(
     return tuple(found)
 
 
-def _tainted(schedule: Schedule) -> set[str]:
+def tainted(schedule: Schedule, args: Mapping[str, int]) -> set[str]:
     """Variables whose value depends on the cluster's place."""
-    args = dict(schedule.args)
     tainted: set[str] = set()
     sets = [s for s in statements(schedule.body) if isinstance(s, Set)]
     while True:

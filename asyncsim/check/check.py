@@ -19,7 +19,7 @@ from asyncsim.check.trips import all_trips
 from asyncsim.check.width import too_wide
 from asyncsim.ir.program import Program as Dependence
 from asyncsim.ir.schedule import Schedule, refuse_unfinished
-from asyncsim.predict.result import CheckResult, Verdict
+from asyncsim.predict.result import CheckResult, Trips, Verdict
 from asyncsim.rules import Finding, Rule, Severity
 from asyncsim.stream.program import Program, StreamLimit
 
@@ -94,12 +94,17 @@ def _check(
         verdict = Verdict.FINDINGS
     else:
         verdict = Verdict.INCOMPLETE if notes else Verdict.CLEAN
-    longer = None
-    if trips and use.uniform and certified and verdict is Verdict.CLEAN:
-        longer = all_trips(schedule, cta.execution)
+    longer: Trips | str = ""
+    if trips and verdict is Verdict.CLEAN:
+        longer = "the CTAs differ, or one order of phases does not speak for all"
+        if not jump:
+            longer = "no rounds are passed over"
+        elif use.uniform and certified:
+            longer = all_trips(program, bounds)
     return CheckResult(
         verdict=verdict,
-        trips=longer,
+        trips=longer if isinstance(longer, Trips) else None,
+        unclaimed=longer if isinstance(longer, str) else "",
         findings=tuple(found),
         certified=certified and verdict is Verdict.CLEAN,
         note="; ".join(notes) if verdict is Verdict.INCOMPLETE else "",

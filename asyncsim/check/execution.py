@@ -60,6 +60,7 @@ class Execution:
     also acquires what earlier phases of its barrier have released, as any single execution does;
     off for the certificate, which speaks for all executions. ``bounds`` checks the plain global
     accesses. ``counting``: barriers decided by counting. ``meets``: lanes wait behind an election.
+    ``even``: the last warp at a block barrier does not get ahead, so that rounds repeat sooner.
     ``shared_with_primary``: tensors of which early accesses are kept (dependent.py).
     """
 
@@ -74,10 +75,11 @@ class Execution:
         bounds: Bounds | None = None,
         counting: Counting | None = None,
         meets: bool = False,
+        even: bool = False,
         shared_with_primary: frozenset[str] = frozenset(),
     ) -> None:
         self._meetings = Meetings(Elections(schedule) if meets else None)
-        self.bounds = bounds
+        self.bounds, self.even = bounds, even
         self.schedule, self.policy = schedule, policy
         self.report = Report()
         used = sorted(
@@ -215,7 +217,7 @@ class Execution:
             self._schedule_error(cause, step)
             raise StopExecution(cause) from None
         if not passed:
-            agent.blocked = True
+            agent.blocked = agent.token is None or agent.token == -1
             return
         agent.current = agent.token = agent.since = None
         agent.pos += 1

@@ -14,11 +14,14 @@ from asyncsim.check.global_memory import SPAN, Row
 from asyncsim.check.model import Step
 from asyncsim.check.report import Fault
 from asyncsim.ir import op as ops
+from asyncsim.ir.alignment import aligned_addresses
 from asyncsim.ir.decl import GlobalTensor
+from asyncsim.ir.op import OpBase
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import GlobalBox
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access
+from asyncsim.stream.period import own_views
 
 Reach = tuple[tuple[int, int], ...]
 """Per dimension, how far other CTAs move a box down and up."""
@@ -27,7 +30,7 @@ MAX_DELTAS = 20_000
 MAX_WIDTH = 1 << 20
 
 
-def may_lie_outside(op: ops.Op) -> bool:
+def may_lie_outside(op: OpBase) -> bool:
     """Whether the op leaves out what lies outside the tensor: tensor maps do, clipped stores."""
     match op:
         case ops.TmaLoad() | ops.TmaStore():
@@ -39,19 +42,33 @@ def may_lie_outside(op: ops.Op) -> bool:
 
 
 class Bounds:
-    """Bounds of the plain global accesses of every CTA. A box of a tensor map may lie outside."""
+    """Bounds and alignment of the plain global accesses of every CTA, from those of one. A box of a
+    tensor map may lie outside."""
 
     def __init__(self, schedule: Schedule, moves: Mapping[int, Move]) -> None:
+        self._misaligned = {
+            op.id: found
+            for op in schedule.ops()
+            if op.id in moves
+            for found in _misaligned(op, schedule, moves[op.id])
+        }
         self._shapes = {t.name: t.shape for t in schedule.of_kind(GlobalTensor)}
         self._grid = schedule.clusters
         self._reach = {id: tuple(self._ends(c) for c in move) for id, move in moves.items()}
+
+    def reach(self, op: OpBase, dimensions: int) -> Reach:
+        """How far other CTAs move the op's own box."""
+        return self._reach.get(op.id) or ((0, 0),) * dimensions
 
     def check(self, step: Step, access: Access) -> Fault | None:
         """The fault of an access that leaves its tensor in some CTA."""
         box, op = access.region, step.dyn.op
         assert isinstance(box, GlobalBox)
         shape = self._shapes[box.tensor]
-        reach = self._reach.get(op.id) or tuple((0, 0) for _ in shape)
+        if op.id in self._misaligned:
+            message, rule = self._misaligned[op.id], Rule.ALIGNMENT
+            return Fault(rule=rule, message=message, step=step, name=box.tensor)
+        reach = self.reach(op, len(shape))
         if _inside(box, shape, reach):
             return None
         sizes = step.dyn.ints if isinstance(op, ops.CpAsync) else ()
@@ -72,6 +89,21 @@ class Bounds:
     def _ends(self, c: Coefficients) -> tuple[int, int]:
         ends = [k * (n - 1) for k, n in zip(c, self._grid, strict=True)]
         return sum(min(0, e) for e in ends), sum(max(0, e) for e in ends)
+
+
+def _misaligned(op: OpBase, schedule: Schedule, move: Move) -> Iterator[str]:
+    """What moves the op's own box to where its instruction cannot start, if it can where it is."""
+    tensors = {view.tensor for view in own_views(op)}
+    for address in aligned_addresses(op, schedule):
+        if address.name not in tensors:
+            continue
+        for axis, name in enumerate("xyz"):
+            by = sum(c[axis] * stride for c, stride in zip(move, address.strides, strict=True))
+            if by % address.align:
+                yield (
+                    f"the next CTA in {name} moves the start in {address.name} by {by} bytes, "
+                    f"no multiple of {address.align}"
+                )
 
 
 def _inside(box: GlobalBox, shape: tuple[int, ...], reach: Reach) -> bool:

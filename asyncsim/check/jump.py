@@ -34,15 +34,16 @@ ALIKE = 12  # snapshots kept that look alike at a glance
 
 
 class Jumper:
-    """Watches an execution. ``leader``: the agent at whose rounds the state is looked at.
+    """Watches an execution. ``leader``: the agent at whose rounds the state is looked at;
+    ``outermost``: jumps are made in outermost loops alone.
 
     ``jumps``: how many were made; ``entered``: what was entered in the report before the first. Of
     the last one: ``stretches`` of the warps and ``moves`` of the data in a whole period. ``held``:
     ops whose global accesses are looked at.
     """
 
-    def __init__(self, execution: Execution, periods: Periods) -> None:
-        self._x, self.periods = execution, periods
+    def __init__(self, execution: Execution, periods: Periods, *, outermost: bool = False) -> None:
+        self._x, self.periods, self._outermost = execution, periods, outermost
         self.leader: Agent | None = None
         self.jumps = self.entered = 0
         self.stretches: dict[int, Stretch] = {}
@@ -111,6 +112,8 @@ class Jumper:
         try:
             windows = self._windows(old, found)
         except NotLinear:
+            return False
+        if self._outermost and not all(p.outer for p in windows.values()):
             return False
         more = min((p.more for p in windows.values()), default=0)
         if more < 1 or not self._holds(found, windows):

@@ -34,9 +34,17 @@ _HELD = (
 
 def can_jump(schedule: Schedule) -> bool:
     """Whether a snapshot holds all the state that the schedule's ops have."""
-    if any(isinstance(o, ops.TmaLoad | ops.TmaStore) and o.rows for o in schedule.ops()):
-        return False  # their rows need not move alike
-    return schedule.cluster_ctas == 1 and all(isinstance(o, _HELD) for o in schedule.ops())
+    return schedule.cluster_ctas == 1 and unheld(schedule) is None
+
+
+def unheld(schedule: Schedule) -> ops.Op | None:
+    """The first op of whose state a snapshot does not hold all."""
+    for op in schedule.ops():
+        if not isinstance(op, _HELD):
+            return op
+        if isinstance(op, ops.TmaLoad | ops.TmaStore) and op.rows:
+            return op  # its rows need not move alike
+    return None
 
 
 class Snapshot:

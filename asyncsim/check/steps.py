@@ -311,6 +311,8 @@ class Steps:
             if not self._x.joined(agent):
                 return False
             self._count_in(agent, step, agent)
+            if self._x.even and agent.token != -1:
+                return False  # woken with the others
         if agent.token == -1:
             return False
         join_lanes(self._x.layout, agent, step, agent.token or 0)

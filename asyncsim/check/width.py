@@ -1,7 +1,8 @@
 """Expressions that may leave the 32 bits of the kernel's integers.
 
 The other readers compute with Python's integers, a kernel does not. Bounds follow from the grid,
-the block, the arguments and the trip counts; what a var holds is not followed.
+the block, the arguments and the trip counts. What a var holds is not followed, but in claims of
+larger trip counts (``last_period``), which take it from the streams.
 """
 
 from __future__ import annotations
@@ -9,28 +10,65 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import assert_never
 
+from asyncsim.check.affine import tainted
 from asyncsim.errors import SourceLoc
 from asyncsim.ir.expr import Arg, Binary, Builtin, BuiltinRef, Const, Expr, Unary, Var, text
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
+from asyncsim.stream.kept import Bounds, Kept
 from asyncsim.stream.operands import operand_exprs
-
-Bounds = tuple[int, int]
-"""The least and the greatest value."""
 
 BIT, WORD = (0, 1), (-(1 << 31), (1 << 31) - 1)
 
 
 def too_wide(schedule: Schedule) -> str | None:
     """In one line the first expression that may leave an int, None if there is none."""
-    ranges = _Ranges(schedule)
+    return _first_wide(schedule, _Ranges(schedule))
+
+
+def last_period(schedule: Schedule, arg: str, step: int, kept: Kept) -> tuple[int, str]:
+    """After how many steps of a kernel argument all expressions are ints still, at most; and what
+    is none after one step more. -1: not even now, or that is not known. ``kept``: of the first CTA.
+
+    Bounds for an argument between two values hold all those for less: so halving finds the last.
+    """
+
+    value = dict(schedule.args)[arg]
+    differ = tainted(schedule, dict(schedule.args)) if schedule.ctas > 1 else set()
+
+    def wide(periods: int) -> str | None:
+        ranges = _Ranges(schedule)
+        ranges.args[arg] = value, value + periods * step
+        ranges.of_vars = {n: b for n, b in kept.after(periods).items() if n not in differ}
+        ranges.all_known = True
+        return _first_wide(schedule, ranges)
+
+    low, high = -1, (WORD[1] - value) // step
+    why = wide(high)
+    if why is None:
+        return high, f"{arg} leaves 32 bits"
+    while high - low > 1:
+        middle = (low + high) // 2
+        found = wide(middle)
+        if found is None:
+            low = middle
+        else:
+            high, why = middle, found
+    return low, why
+
+
+def _first_wide(schedule: Schedule, ranges: _Ranges) -> str | None:
     for statement in statements(schedule.body):
         for expr in _expressions(statement):
             found = ranges.of(expr)
+            where = f" at {statement.loc}" if isinstance(statement.loc, SourceLoc) else ""
+            if ranges.unknown is not None:
+                return f"how large {text(ranges.unknown)}{where} may be is not known"
             if ranges.wide is not None:
-                where = f" at {statement.loc}" if isinstance(statement.loc, SourceLoc) else ""
                 term, (low, high) = ranges.wide
                 reached = high if high > WORD[1] else low
+                if ranges.all_known:
+                    return f"{text(term)}{where} leaves 32 bits"
                 return (
                     f"{text(term)}{where} may reach {reached:,}, and an integer of the kernel has "
                     "32 bits"
@@ -41,11 +79,15 @@ def too_wide(schedule: Schedule) -> str | None:
 
 
 class _Ranges:
-    """What terms can be. ``wide``: the first one that is no int."""
+    """What terms can be. ``wide``: the first one that is no int; ``unknown``: the first one that
+    may be anything, if ``all_known`` is asked for."""
 
     def __init__(self, schedule: Schedule) -> None:
-        self.args = dict(schedule.args)
+        self.args = {name: (value, value) for name, value in schedule.args}
         self.of_loops: dict[str, Bounds] = {}
+        self.of_vars: dict[str, Bounds] = {}
+        self.all_known = False
+        self.unknown: Expr | None = None
         self.wide: tuple[Expr, Bounds] | None = None
         x, y, z = schedule.grid
         sizes = {
@@ -65,11 +107,11 @@ class _Ranges:
             case Const(value):
                 return value, value
             case Arg(name):
-                return self.args[name], self.args[name]
+                return self.args[name]
             case BuiltinRef(builtin):
                 return self.builtins[builtin]
             case Var(name):
-                return self.of_loops.get(name)
+                found = self.of_loops.get(name) or self.of_vars.get(name)
             case Unary(op, operand):
                 a = self.of(operand)
                 found = a and ((-a[1], -a[0]) if op == "-" else (~a[1], ~a[0]))
@@ -77,6 +119,8 @@ class _Ranges:
                 found = _binary(op, self.of(lhs), self.of(rhs))
             case _ as unreachable:
                 assert_never(unreachable)
+        if found is None and self.all_known:
+            self.unknown = self.unknown or expr
         if found is not None and (found[0] < WORD[0] or found[1] > WORD[1]):
             self.wide = self.wide or (expr, found)
         return found

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from asyncsim.cli.beyond import Beyond, beyond
+from asyncsim.cli.beyond import Beyond, Within, beyond
 from asyncsim.cli.progress import working
-from asyncsim.cli.subject import build_subject, load_scenario
+from asyncsim.cli.subject import Subject, build_subject, load_scenario
 from asyncsim.cli.verdict import prove
 from asyncsim.errors import ScheduleError, UsageError
 from asyncsim.ir.schedule import Schedule
@@ -35,7 +35,8 @@ class Cell:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SafeMap:
     """``over``: the swept parameters and their values; ``cells``: their product, in order;
-    ``beyond``: rows that are clean for all larger values of a parameter."""
+    ``beyond``: rows that are clean for all larger values of a parameter; ``within``: rows that end
+    clean and are not."""
 
     scenario: str
     fixed: dict[str, int]
@@ -43,6 +44,7 @@ class SafeMap:
     over: dict[str, tuple[int, ...]]
     cells: tuple[Cell, ...]
     beyond: tuple[Beyond, ...] = ()
+    within: tuple[Within, ...] = ()
 
 
 def parse_over(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -102,6 +104,7 @@ def sweep(
             cells.append(table.cell(named, values))
         tell(f"checking {scenario.name} beyond")
         rows = [row for name in over for row in table.rows(name, over)]
+        counts = any(isinstance(row, Beyond) or row.counts for row in rows)
     if all(cell.verdict is None for cell in cells):
         raise UsageError(f"no combination is a schedule; the first one: {cells[0].why}")
     return SafeMap(
@@ -110,7 +113,8 @@ def sweep(
         twin=args.twin,
         over=over,
         cells=tuple(cells),
-        beyond=tuple(rows),
+        beyond=tuple(row for row in rows if isinstance(row, Beyond)),
+        within=tuple(r for r in rows if isinstance(r, Within) and (r.counts or not counts)),
     )
 
 
@@ -120,21 +124,36 @@ class _Table:
     def __init__(self, args: Namespace, scenario: Scenario, given: dict[str, int]) -> None:
         self._args, self._scenario, self._given = args, scenario, given
         self._found: dict[object, tuple[Schedule | None, CheckResult | None, str]] = {}
+        self._subjects: dict[object, Subject] = {}
 
     def _look(self, named: dict[str, int]) -> tuple[Schedule | None, CheckResult | None, str]:
         """The schedule and its verdict, or why there is none."""
         key = tuple(sorted(named.items()))
         if key not in self._found:
-            params, schedule = {**self._given, **named}, None
+            schedule = None
             try:
-                subject = build_subject(
-                    self._scenario, self._args.scenario, params, self._args.twin
-                )
+                subject = self._subject(named)
                 schedule = subject.schedule
                 self._found[key] = schedule, prove(subject, quiet=True, trips=True), ""
             except (ScheduleError, UsageError) as error:
                 self._found[key] = schedule, None, str(error)
         return self._found[key]
+
+    def _subject(self, named: dict[str, int]) -> Subject:
+        """What a combination builds. Raises ScheduleError, UsageError."""
+        key = tuple(sorted(named.items()))
+        if key not in self._subjects:
+            params = {**self._given, **named}
+            self._subjects[key] = build_subject(
+                self._scenario, self._args.scenario, params, self._args.twin
+            )
+        return self._subjects[key]
+
+    def _built(self, named: dict[str, int]) -> Schedule | None:
+        try:
+            return self._subject(named).schedule
+        except (ScheduleError, UsageError):
+            return None
 
     def cell(self, named: dict[str, int], values: tuple[int, ...]) -> Cell:
         _, result, why = self._look(named)
@@ -154,7 +173,7 @@ class _Table:
             why=result.note,
         )
 
-    def rows(self, name: str, over: dict[str, tuple[int, ...]]) -> Iterator[Beyond]:
+    def rows(self, name: str, over: dict[str, tuple[int, ...]]) -> Iterator[Beyond | Within]:
         """What each row along a parameter says of all larger values."""
         others = {n: v for n, v in over.items() if n != name}
         for values in product(*others.values()):
@@ -163,6 +182,9 @@ class _Table:
             def look(value: int, at: dict[str, int] = at) -> tuple[Any, CheckResult | None]:
                 return self._look({**at, name: value})[:2]
 
-            row = beyond(at, name, sorted(over[name]), look)
+            def build(value: int, at: dict[str, int] = at) -> Schedule | None:
+                return self._built({**at, name: value})
+
+            row = beyond(at, name, sorted(over[name]), look, build)
             if row is not None:
                 yield row

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 from typing import Any
 
 from asyncsim.cli.findings_text import MEANING
@@ -33,6 +33,8 @@ def safe_map_text(m: SafeMap) -> str:
     parts.append("\n".join(_legend(m, letters)))
     if m.beyond:
         parts.append("\n".join(_beyond(m)))
+    if m.within:
+        parts.append("\n".join(_within(m)))
     return "\n\n".join(parts)
 
 
@@ -90,15 +92,39 @@ def _legend(m: SafeMap, letters: dict[Rule | str, str]) -> Iterator[str]:
 
 def _beyond(m: SafeMap) -> Iterator[str]:
     """Rows that hold for all larger values; of others, the values shown are all that is said."""
-    yield "clean for all larger values, where the state recurs in the loop:"
+    yield "clean for all values of a range, as the state recurs in the loop:"
     for row in m.beyond:
         at = "".join(f"{n}={v}, " for n, v in row.at.items())
+        stride = f" in steps of {row.stride}" if row.stride > 1 else ""
         yield wrap(
-            f"{at}{row.name} >= {row.first}: from {row.recurs} on, {row.step} rounds repeat "
-            f"(checked to {row.checked})",
+            f"{at}{row.first:,} <= {row.name} <= {row.last:,}{stride}: from {row.recurs} on, "
+            f"{row.rounds} rounds repeat (checked to {row.checked}); then {row.ends}",
             first="  ",
             indent="    ",
         )
+
+
+def _within(m: SafeMap) -> Iterator[str]:
+    """Rows that end clean: what was checked is all that is said, and why."""
+    yield "clean as far as checked, and no further:"
+    alike: dict[tuple[str, str, tuple[int, ...]], list[str]] = {}
+    for row in m.within:
+        at = " ".join(f"{n}={v}" for n, v in row.at.items())
+        alike.setdefault((row.name, row.why, row.checked), []).append(at)
+    for (name, why, checked), places in alike.items():
+        at = f"{places[0]}, " if places[0] else ""
+        more = f" (and {len(places) - 1} rows more)" if len(places) > 1 else ""
+        text = f"{at}{name} = {_values(checked)}{more}: {why}"
+        yield wrap(text, first="  ", indent="    ")
+
+
+def _values(values: tuple[int, ...]) -> str:
+    """A set of integers, in full unless all steps are equal."""
+    steps = {b - a for a, b in pairwise(values)}
+    if len(values) < 3 or len(steps) > 1:
+        return ", ".join(map(str, values))
+    stride = steps.pop()
+    return f"{values[0]} to {values[-1]}" + (f" in steps of {stride}" if stride > 1 else "")
 
 
 def _meaning(kind: Rule | str) -> str:
@@ -114,7 +140,8 @@ def _meaning(kind: Rule | str) -> str:
 
 def safe_map_json(m: SafeMap) -> dict[str, Any]:
     """``cells`` have ``params``, ``verdict`` (null: no such schedule), ``rules``, ``warnings`` and
-    ``why``; rows in ``beyond`` are clean for all values of ``param`` from ``at_least`` on."""
+    ``why``; rows in ``beyond`` are clean for ``param`` from ``at_least`` to ``at_most``, every
+    ``stride``; of rows in ``within``, which end clean, no more than ``checked`` is known."""
     return {
         "scenario": m.scenario,
         "params": {**m.fixed, **({"twin": m.twin} if m.twin else {})},
@@ -134,11 +161,23 @@ def safe_map_json(m: SafeMap) -> dict[str, Any]:
                 "params": dict(row.at),
                 "param": row.name,
                 "at_least": row.first,
+                "at_most": row.last,
+                "ends": row.ends,
+                "stride": row.stride,
                 "recurs_from": row.recurs,
                 "period": row.step,
                 "checked_to": row.checked,
             }
             for row in m.beyond
+        ],
+        "within": [
+            {
+                "params": dict(row.at),
+                "param": row.name,
+                "checked": list(row.checked),
+                "why": row.why,
+            }
+            for row in m.within
         ],
     }
 

@@ -18,13 +18,34 @@ class Verdict(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Extents:
+    """What a tensor has at least after m steps: ``size + m * grows``; exactly ``size`` for None."""
+
+    tensor: str
+    size: tuple[int, ...]
+    grows: tuple[int, ...] | None
+
+    def at(self, steps: int) -> tuple[int, ...]:
+        """The extents after so many steps."""
+        grows = self.grows or (0,) * len(self.size)
+        return tuple(n + steps * g for n, g in zip(self.size, grows, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Trips:
-    """A verdict for every value ``value + m * step``, m >= 0, of a kernel argument that is a trip
-    count: the state recurs in the loop, and the rest of the schedule does not depend on it."""
+    """A verdict for every value ``value + m * step``, m >= 0, up to ``last``, of a kernel argument
+    that is a trip count: the state recurs in the loop, and the rest does not depend on it.
+
+    ``ends``: what forbids one step more; ``extents``: what tensors have then; those of others do
+    not matter.
+    """
 
     arg: str
     value: int
     step: int
+    last: int
+    ends: str
+    extents: tuple[Extents, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +53,8 @@ class CheckResult:
     """The verdict on a schedule at its trip counts, for every interleaving.
 
     ``certified``: the conditions held on one execution, which licenses run-ahead simulation.
-    ``trips``: larger trip counts that the verdict CLEAN holds for, where it was asked for them.
+    ``trips``: larger trip counts that the verdict CLEAN holds for, where it was asked for them;
+    ``unclaimed``: why for none.
     ``note``: for INCOMPLETE, the condition and the two ops; ``stats``: ops, nodes, states searched.
     """
 
@@ -42,6 +64,7 @@ class CheckResult:
     note: str = ""
     stats: dict[str, int] = field(default_factory=dict)
     trips: Trips | None = None
+    unclaimed: str = ""
 
     def has(self, rule: Rule) -> bool:
         """Whether one of the findings names this rule."""

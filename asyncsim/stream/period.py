@@ -24,7 +24,8 @@ Vector = tuple[int, ...]
 @dataclass(slots=True)
 class Period:
     """``length`` ops that repeat ``more`` times after the first time, at least.
-    ``rounds``: how far the loop comes until all operands are back, parities too.
+    ``rounds``: how far the loop comes until all operands are back, parities too; ``outer``: whether
+    that is an outermost loop.
 
     ``moves``: per tensor, how far the data that copies bring, and that reads mean, moves in one
     window. ``flips``: per mbarrier (name, stage), whether the parity that is waited for does.
@@ -33,6 +34,7 @@ class Period:
     length: int
     more: int
     rounds: int = 0
+    outer: bool = False
     scopes: set[Scope] = field(default_factory=set)
     moves: dict[str, Vector] = field(default_factory=dict)
     flips: dict[tuple[str, int], bool] = field(default_factory=dict)
@@ -109,6 +111,7 @@ class Periods:
         limit = moving.windows.limit
         period = Period(length, halves * (limit + 1) - 1 + (half > limit))
         period.rounds = max((r.slope for r in moving.rounds), default=0)
+        period.outer = bool(moving.rounds and moving.rounds[0].slope)
         for i, one in enumerate(seen):
             self._enter(period, one, moving, halves)
             if halves == 2 and i < length:

@@ -23,7 +23,7 @@ from asyncsim.ir.expr import (
 from asyncsim.ir.op import Compute, GlobalView, MbarrierWait, OpBase
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
-from asyncsim.stream.linear import Linear, NotLinear, Number, Windows
+from asyncsim.stream.linear import Linear, NotLinear, Number, Windows, slope
 from asyncsim.stream.operands import operand_exprs
 from asyncsim.stream.program import WarpPlace
 
@@ -152,6 +152,7 @@ class Tracer:
     def __init__(self, schedule: Schedule, place: WarpPlace, table: ExprTable) -> None:
         self._schedule, self._place, self._table = schedule, place, table
         self.windows = Windows()
+        self.kept: Callable[[str, Number], None] | None = None  # is told what variables are set to
         self.rounds: list[Round] = []
         self.in_role = place.role == "block"
         x, y, z = place.block
@@ -184,8 +185,15 @@ class Tracer:
                 raise NotLinear  # perhaps not what it was when the loop began
             r.count = again
 
-    def arrived(self, begin: dict[str, int], slopes: dict[str, int]) -> bool:
-        """Whether all that moves is one window further than at ``begin``, and moves on alike."""
+    def slopes(self) -> dict[str, int]:
+        """How far each variable moves."""
+        return {name: slope(value) for name, value in self.env.items()}
+
+    def arrived(
+        self, begin: dict[str, int], slopes: dict[str, int], by: dict[str, int] | None = None
+    ) -> bool:
+        """Whether all that moves is one window further than at ``begin`` (``by``, if that is not
+        what it moves), and moves on alike."""
         seen: dict[str, int] = {}
         for name, value in self.env.items():
             if isinstance(value, Linear):
@@ -203,7 +211,8 @@ class Tracer:
             if r.slope != slopes.get(name):
                 return False
             seen[name] = r.at
-        return seen == {n: v + slopes[n] for n, v in begin.items()}
+        window = slopes if by is None else by
+        return seen == {n: v + window[n] for n, v in begin.items()}
 
     # -- statements ------------------------------------------------------------------------------
 
@@ -227,7 +236,9 @@ class Tracer:
             case When(condition=test, body=body, orelse=orelse):
                 yield from self._block(body if self._value(test) else orelse)
             case Set(var=var, value=value):
-                self.env[f"v_{var}"] = self._value(value)
+                self.env[f"v_{var}"] = found = self._value(value)
+                if self.kept is not None:
+                    self.kept(var, found)
             case Elect(body=body, of_role=of_role, others=others):
                 place = self._place
                 if not of_role or (place.warp_in_role if self.in_role else place.warp) == 0:

@@ -29,6 +29,26 @@ def store(
     return k.finish()
 
 
+@pytest.mark.parametrize(("step", "rules"), [(4, []), (2, ["ALIGNMENT"]), (6, ["ALIGNMENT"])])
+@pytest.mark.parametrize("ctas", [1, 4])
+def test_copies_of_every_cta_are_aligned(step: int, rules: list[str], ctas: int) -> None:
+    """The first CTA's always are."""
+    k = ScheduleBuilder("aligned")
+    k.grid(ctas)
+    source = k.global_tensor("source", (32, 64), "f32")
+    tile = k.smem_tile("tile", (32, 4), "f32")[0]
+    box = source.box((k.lane, k.block_idx * step), (1, 4))
+    k.cp_async.copy(tile.box((k.lane, 0), (1, 4)), box, bytes=16)
+    k.cp_async.commit_group()
+    k.cp_async.wait_group(0)
+    result = check(k.finish())
+    assert found(result) == (rules if ctas > 1 else [])
+    if ctas > 1 and rules:
+        assert result.findings[0].message == (
+            f"the next CTA in x moves the start in source by {4 * step} bytes, no multiple of 16"
+        )
+
+
 def found(result: CheckResult) -> list[str]:
     return [f.rule.name for f in result.findings]
 

@@ -32,6 +32,9 @@ def test_the_map_of_commits_inside_the_condition(cli: Any) -> None:
         "        distance = 1\n"
         "A   10  WAIT_GROUP_TOO_LOOSE: wait_group N leaves the group that is needed\n"
         "        pending; first at stages=3 tiles=1\n"
+        "\n"
+        "clean as far as checked, and no further:\n"
+        "  stages=2, tiles = 0 to 5: the state does not recur in so few rounds\n"
     )
 
 
@@ -57,10 +60,13 @@ def test_rows_hold_for_all_larger_trip_counts(cli: Any) -> None:
     assert out.endswith(
         ".   51  clean: no interleaving breaks a rule\n"
         "\n"
-        "clean for all larger values, where the state recurs in the loop:\n"
-        "  stages=1, tiles >= 0: from 6 on, 2 rounds repeat (checked to 16)\n"
-        "  stages=2, tiles >= 0: from 10 on, 4 rounds repeat (checked to 16)\n"
-        "  stages=3, tiles >= 0: from 15 on, 6 rounds repeat (checked to 20)\n"
+        "clean for all values of a range, as the state recurs in the loop:\n"
+        "  stages=1, 0 <= tiles <= 16,777,216: from 6 on, 2 rounds repeat (checked to\n"
+        "    16); then (block_idx.x * tiles + i) * 128 at tma_ring.py:127 leaves 32 bits\n"
+        "  stages=2, 0 <= tiles <= 16,777,216: from 10 on, 4 rounds repeat (checked to\n"
+        "    16); then (block_idx.x * tiles + i) * 128 at tma_ring.py:127 leaves 32 bits\n"
+        "  stages=3, 0 <= tiles <= 16,777,216: from 15 on, 6 rounds repeat (checked to\n"
+        "    20); then (block_idx.x * tiles + i) * 128 at tma_ring.py:127 leaves 32 bits\n"
     )
 
 
@@ -71,11 +77,91 @@ def test_rows_that_hold_are_in_the_report(cli: Any) -> None:
             "params": {},
             "param": "tiles",
             "at_least": 2,
+            "at_most": 16_777_216,
+            "ends": "(block_idx.x * tiles + i) * 128 at tma_ring.py:127 leaves 32 bits",
+            "stride": 1,
             "recurs_from": 6,
             "period": 2,
             "checked_to": 7,
         }
     ]
+
+
+def test_a_parameter_that_an_argument_follows_in_steps(cli: Any) -> None:
+    """k counts elements, the loop steps of 8; a matrix has one as its extent, and as its stride."""
+    argv = ("check", "sgemm_cp_async", "--m", 128, "--n", 128, "--over", "k=120:176:8")
+    assert cli(*argv).out.endswith(
+        "clean for all values of a range, as the state recurs in the loop:\n"
+        "  120 <= k <= 2,147,483,632 in steps of 8: from 120 on, 3 rounds repeat (checked\n"
+        "    to 176); then (t + 2) * 8 at sgemm_cp_async.py:103 leaves 32 bits\n"
+    )
+    assert cli(*argv[:-1], "k=124:188:16").err.endswith(
+        "first one: k = 124; give a multiple of 8\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("argv", "why"),
+    [
+        (
+            ("cp_async_multistage", "--ctas", 1, "--tile-bytes", 2048, "--over", "tiles=3:5"),
+            "tiles = 3 to 5: the state does not recur in so few rounds",
+        ),
+        (
+            ("tma_ring", "--ctas", 1, "--tiles", 20, "--over", "stages=1,2"),
+            "stages = 1, 2: stages counts no rounds of a loop",
+        ),
+        (
+            ("ws_gemm", "--k", 64, "--n", 128, "--over", "m=64:256:64"),
+            "m = 64 to 256 in steps of 64: m counts no rounds of a loop",
+        ),
+    ],
+)
+def test_a_row_without_a_claim_says_why(cli: Any, argv: tuple[object, ...], why: str) -> None:
+    out = cli("check", *argv).out
+    assert out.endswith(f"\nclean as far as checked, and no further:\n  {why}\n")
+    within = json.loads(cli("check", *argv, "--json").out)["within"]
+    assert [row["why"] for row in within] == [why.partition(": ")[2]]
+
+
+EXTENTS = """
+from asyncsim import ScheduleBuilder
+from asyncsim.rules import Rule
+from asyncsim.scenario import Twin, scenario
+
+NAMES = ("short", "clipped", "uneven")
+TWINS = tuple(Twin(name=n, rule=Rule.OUT_OF_BOUNDS, summary="late") for n in NAMES)
+
+
+@scenario(summary="rows are read, and two CTAs store", archs=("sm_90a",), twins=TWINS)
+def rows(*, n: int = 8, twin: str = ""):
+    k = ScheduleBuilder("rows", archs=("sm_90a",))
+    count = k.arg("n", n)
+    k.grid(2)
+    have = {"short": min(n, 1000), "uneven": n + (n > 44) * (n - 44)}.get(twin, n)
+    source = k.global_tensor("source", (max(1, have), 32), "f32")
+    out = k.global_tensor("out", (n if twin == "clipped" else 2, 32), "f32", output=True)
+    x = k.fragment("x", registers=1)
+    k.mem.ld_global(x.all, source.box((0, k.lane), (1, 1)))
+    with k.loop(count) as i:
+        k.mem.ld_global(x.all, source.box((i, k.lane), (1, 1)))
+    row = 60 if twin == "clipped" else k.block_idx
+    k.mem.st_global(out.box((row, k.lane), (1, 1)), x.all, clip=True)
+    return k.finish()
+"""
+
+
+def test_extents_are_part_of_a_claim(cli: Any, tmp_path: Path) -> None:
+    """A tensor that stays behind from 1,001 rows on; one whose row 60 two CTAs store, once there;
+    one that begins to grow twice as fast."""
+    file = tmp_path / "rows.py"
+    file.write_text(EXTENTS, encoding="utf-8")
+    claim = "clean for all values"
+    for twin, at in (("short", 1001), ("clipped", 61), ("uneven", 0)):
+        argv = ("check", f"{file}:rows", "--twin", twin)
+        assert claim not in cli(*argv, "--over", "n=10:47").out, twin
+        assert not at or cli(*argv, "--n", at).code == 1, twin
+    assert claim in cli("check", f"{file}:rows", "--over", "n=10:47").out
 
 
 def test_a_row_that_breaks_late_holds_for_nothing(cli: Any, tmp_path: Path) -> None:
@@ -86,8 +172,8 @@ def test_a_row_that_breaks_late_holds_for_nothing(cli: Any, tmp_path: Path) -> N
     swept = ("--over", "n=20:30")
     for twin in ("breaks", "another", "argument"):
         done = cli("check", f"{file}:late", "--twin", twin, *swept)
-        assert done.code == 0 and "for all larger values" not in done.out, twin
-    assert "n >= 20: from 20 on" in cli("check", f"{file}:late", *swept).out
+        assert done.code == 0 and "for all values" not in done.out, twin
+    assert "20 <= n <= 2,147,483,647: from 20 on" in cli("check", f"{file}:late", *swept).out
 
 
 LATE = """
