@@ -56,7 +56,7 @@ def test_every_op_that_synchronises_has_mutants() -> None:
     silent = {type(op).__name__ for op in schedule.ops()} - found
     hints = {"BulkPrefetch", "TmaPrefetch", "PrefetchTensorMap", "TensormapReplace"}
     hints |= {"GriddepcontrolLaunchDependents"}
-    plain = {"WgmmaMmaAsync", "LdGlobal", "StGlobal", "LdShared", "StShared", "Compute"}
+    plain = {"WgmmaMmaAsync", "LdGlobal", "StGlobal", "AtomAdd", "LdShared", "StShared", "Compute"}
     assert silent == hints | plain
 
 
