@@ -64,3 +64,9 @@ def premature(counted: Sequence[Counted], covers: Covers) -> bool:
         if closed and fixed + sum(gain[i] for i in members) == 0:
             return True
     return False
+
+
+def unfollowed(counted: Sequence[Counted], covers: Covers) -> list[Counted]:
+    """The arrive.noComplete of a phase that precede nothing else that counts in it."""
+    open_ = [c for c in counted if getattr(c.step.dyn.op, "no_complete", False)]
+    return [c for c in open_ if not any(covers(d.clock, c.epoch) for d in counted if d is not c)]

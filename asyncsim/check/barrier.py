@@ -96,6 +96,10 @@ class Barrier:
         self.last_arrivals: dict[int, LastArrival] = {}  # by warp
         self.expected = self.landed = 0
 
+    def open_phase(self) -> int:
+        """The phase that is open, as a clock."""
+        return (self.base + self.state.generation + 1) << self.at
+
     def breach(
         self, condition: Condition, generation: int, step: Step, other: Step | None
     ) -> Breach:

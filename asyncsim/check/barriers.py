@@ -6,15 +6,14 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 
-from asyncsim.check.balance import Counted, Kind, premature
+from asyncsim.check.balance import Counted, Kind, premature, unfollowed
 from asyncsim.check.barrier import Barrier, LastArrival
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.counting import Arrival, Counting, Wait
 from asyncsim.check.model import Agent, Chain, PhaseWait, Step
 from asyncsim.check.phases import PhaseClocks, waited
-from asyncsim.check.report import Breach, Condition, Fault
+from asyncsim.check.report import Breach, Condition, Fault, Unproven
 from asyncsim.check.scopes import acquired, peek_of, released
-from asyncsim.ir.op import MbarrierArrive
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync import ArriveState
@@ -111,9 +110,14 @@ class Barriers:
         instruction than a phase takes are an overflow all the same: no phase can be meant.
         """
         fit = b.state.pending // count if b.state.initialised and count > 0 else 0
-        if not 0 < fit < chain.lanes or WARP * count > b.state.count:
+        kin, lanes = chain.warp.kin, chain.lanes * chain.warp.stands_for
+        if kin is not None:
+            if fit < lanes:
+                raise Unproven  # of warps that do the same, some would arrive in another phase
+            kin.met(step.pos, chain.who, b.open_phase())
+        if not 0 < fit < lanes or WARP * count > b.state.count:
             state = b.state.arrive_state()
-            self._arrive(b, chain, step, count * chain.lanes, tx * chain.lanes)
+            self._arrive(b, chain, step, count * lanes, tx * lanes)
             return state
         left = chain.lanes
         while left:
@@ -230,7 +234,10 @@ class Barriers:
         observed = b.state.generation - 1
         b.observed = max(b.observed, observed)
         counted = self._counted(b)
+        kin = step.warp.kin
         for chain in chains:
+            if kin is not None:
+                kin.met(step.pos, chain.who, b.open_phase())
             clock = chain.now(step.pos)
             level = self.phases.level(b, clock)
             waits = chain.phase_waits.get(b.key)
@@ -368,7 +375,9 @@ class Barriers:
         self._lapped(b, generation, step)
         if b.uncounted_expects and premature(b.counted, self.phases.covers):
             self._breach(b.breach(Condition.E, generation, step, b.counted[0].step))
-        self._left_open(b)
+        for c in unfollowed(b.counted, self.phases.covers):
+            rule, name = Rule.EARLY_COMPLETION, b.key.name
+            self._fault(Fault(rule=rule, message=NO_COMPLETE, step=c.step, name=name))
         b.completed_by.append(step)
         known = self.phases.known(b, generation + 2)
         before = b.released if self._chain_phases else 0
@@ -387,13 +396,3 @@ class Barriers:
         for chain, wait in b.waits:
             if not waited(known, chain, wait):
                 self._breach(b.breach(Condition.C, generation, wait, step))
-
-    def _left_open(self, b: Barrier) -> None:
-        """Each arrive.noComplete of a phase precedes something else that counts in it."""
-        for c in b.counted:
-            op, covers = c.step.dyn.op, self.phases.covers
-            if not (isinstance(op, MbarrierArrive) and op.no_complete):
-                continue
-            if not any(covers(d.clock, c.epoch) for d in b.counted if d is not c):
-                rule, name = Rule.EARLY_COMPLETION, b.key.name
-                self._fault(Fault(rule=rule, message=NO_COMPLETE, step=c.step, name=name))

@@ -38,11 +38,11 @@ def check(
 
     ``max_states`` bounds the search behind a condition that does not hold; when it is used up the
     verdict is INCOMPLETE and ``note`` names the condition and the two ops. ``jump``: pass over
-    rounds of loops that only repeat; the result is the same without. ``trips``: say which larger
-    trip counts a verdict CLEAN holds for. ``witnesses``: find the shortest witness of each finding;
-    else it is the end of the execution that failed. Raises ScheduleError for an expression that
-    fails (a division by zero). Of a program: the verdict on each of its schedules, and on what they
-    do to each other.
+    rounds of loops that only repeat, and let two warps speak for all that do the same; the result
+    is the same without. ``trips``: say which larger trip counts a verdict CLEAN holds for.
+    ``witnesses``: find the shortest witness of each finding; else it is the end of the execution
+    that failed. Raises ScheduleError for an expression that fails (a division by zero). Of a
+    program: the verdict on each of its schedules, and on what they do to each other.
     """
     try:
         if isinstance(schedule, Dependence):

@@ -18,7 +18,7 @@ from asyncsim.check.grid import may_lie_outside
 from asyncsim.check.lanes import lanes_collide
 from asyncsim.check.model import Agent, Chain, Flight, Step, Touch, Who, chains_of
 from asyncsim.check.proxies import for_peers
-from asyncsim.check.report import Fault, StopExecution
+from asyncsim.check.report import Fault, StopExecution, Unproven
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, Scope
 from asyncsim.memory.region import GlobalBox, RegisterRegion, SmemRegion
@@ -62,6 +62,11 @@ def epoch_before(layout: ClockLayout, chain: Chain, pos: int) -> int:
     field = pos << chain.shift_memory
     fenced = field << layout.width
     return field | fenced | (fenced << layout.width)
+
+
+def _also(step: Step) -> list[Step]:
+    """The op as those execute it for whom the warp stands, where theirs differs."""
+    return [step._replace(event=(dyn, step.event[1])) for dyn in step.dyn.also]
 
 
 class Copies:
@@ -108,8 +113,7 @@ class Copies:
                 if fault is not None:
                     self._x.fault(fault)
             if region.tensor in self.written:
-                for touch, (chain, _, _) in zip(touches, parts, strict=True):
-                    self._x.globals.access(touch, chain.now(step.pos))
+                self._x.globals.access(touches, [chain.now(step.pos) for chain, _, _ in parts])
         return touches
 
     def plain(self, agent: Agent, step: Step) -> bool:
@@ -120,8 +124,23 @@ class Copies:
                 self._x.touch_registers(step, access.region)
             else:
                 self.touch(step, access, parts)
+        for other in _also(step):
+            self.pass_over(other, bounds=True)
         self._registers(agent, step, chains)
         return True
+
+    def pass_over(self, step: Step, *, bounds: bool) -> None:
+        """Global accesses of an op that is not executed, but for some other: what the kernel writes
+        itself may meet nothing else. Raises Unproven if it needs a closer look."""
+        for access in step.dyn.accesses:
+            if not isinstance(access.region, GlobalBox):
+                continue
+            if access.region.tensor in self.written and not self._x.globals.pass_over(access):
+                raise Unproven
+            if self._x.bounds is None or not bounds or may_lie_outside(step.dyn.op):
+                continue
+            if self._x.bounds.check(step, access) is not None:
+                raise Unproven
 
     def _registers(self, agent: Agent, step: Step, chains: tuple[Chain, ...]) -> None:
         """What registers hold, they hold for ever: each op is looked at once."""
@@ -181,7 +200,8 @@ class Copies:
 
     def store(self, agent: Agent, step: Step) -> bool:
         """st.shared, st.global."""
-        self._one_copy(agent, step)
+        for each in (step, *_also(step)):
+            self._one_copy(agent, each)
         return self.plain(agent, step)
 
     def tma_load(self, agent: Agent, step: Step) -> bool:

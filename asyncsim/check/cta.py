@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import islice, product
 
 from asyncsim.check.counting import (
     MAX_ROUNDS,
@@ -18,30 +15,25 @@ from asyncsim.check.counting import (
 )
 from asyncsim.check.describe import op_text, who_text
 from asyncsim.check.execution import Execution
-from asyncsim.check.exits import check_exit
-from asyncsim.check.findings import breach_text, findings_of
+from asyncsim.check.executions import Executions
+from asyncsim.check.findings import breach_text
 from asyncsim.check.grid import Bounds
-from asyncsim.check.jump import Jumper
 from asyncsim.check.model import Step
-from asyncsim.check.policy import Eager, Policy
+from asyncsim.check.policy import Eager
 from asyncsim.check.replay import ReplayMismatch, Scripted
-from asyncsim.check.report import Breach, Condition, End, Unproven
+from asyncsim.check.report import Breach, Condition, End
 from asyncsim.check.search import Choice, Search, SearchResult
-from asyncsim.check.shortest import Shortening, Tape
+from asyncsim.check.shortest import Shortening
 from asyncsim.check.skeleton import build_skeleton, lives_twice, some_leave_early
-from asyncsim.check.snapshot import can_jump
 from asyncsim.check.ways import REFERENCE, Way, directed
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import MaxNRegDirection, MemScope, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Finding, Rule, Severity
-from asyncsim.stream.period import Periods
-from asyncsim.stream.program import Event, Program, run_checked
+from asyncsim.stream.program import Program
 
 DIRECTED_OPS = 500_000  # ops of all directed executions together
 COUNTING_OPS = 2_000_000  # the same for the rounds of the counting certificate
-MAX_WARP_OPS = 1_000_000
-MAX_SEARCHED_OPS = 50_000
 MAX_CLUSTER_STATES = 60_000  # a state of a cluster is larger
 MAX_SHORTENED = 20_000  # ops of an execution whose witnesses are shortened
 
@@ -58,96 +50,6 @@ class CtaVerdict:
     execution: Execution
 
 
-class _Cta:
-    """Executions of one CTA, or of the cluster that it is in, and what they show."""
-
-    def __init__(self, program: Program, block: tuple[int, int, int], bounds: Bounds) -> None:
-        self._program, self._bounds = program, bounds
-        self._blocks = program.schedule.cluster_of(block)
-        self._events: list[list[Event]] | None = None
-        self._periods = Periods(program.schedule)
-        self._tapes: list[Tape] = []
-        self.suspects: Sequence[Breach] = ()
-
-    @property
-    def schedule(self) -> Schedule:
-        return self._program.schedule
-
-    def execute(
-        self, way: Way, *, counting: Counting | None = None, jumps: bool = False
-    ) -> tuple[Execution, list[Finding]]:
-        """Run to the end; the findings that it shows. Raises Unproven if it ``jumps``."""
-        streams = (
-            [iter(e) for e in self._events]
-            if self._events is not None
-            else [self._stream(b, w) for b, w in self._warps()]
-        )
-        execution = self._prepared(way, way.policy(), streams, counting)
-        if jumps:
-            execution.jumper = Jumper(execution, self._periods)
-        report = execution.run()
-        if report.end is End.FINISHED:
-            check_exit(execution)
-        return execution, findings_of(execution, report, self.suspects)
-
-    def reference(self, *, jump: bool) -> tuple[Execution, list[Finding]]:
-        """The execution whose conditions decide; with jumps only where they change nothing."""
-        if jump and can_jump(self.schedule):
-            try:
-                first = self.execute(REFERENCE, jumps=True)
-            except Unproven:
-                pass
-            else:
-                jumper = first[0].jumper
-                if jumper is not None and jumper.proven():
-                    return first
-        return self.execute(REFERENCE)
-
-    def again(self, way: Way, policy: Policy) -> Execution:
-        """Run under another policy, with a log of all steps, on streams that are kept."""
-        if not self._tapes:
-            self._tapes = [Tape(self._stream(b, w)) for b, w in self._warps()]
-        execution = self._prepared(way, policy, [iter(t) for t in self._tapes], None)
-        execution.recent = deque()
-        execution.run()
-        return execution
-
-    def _warps(self) -> list[tuple[tuple[int, int, int], int]]:
-        return [(b, w) for b in self._blocks for w in range(self.schedule.warps)]
-
-    def _prepared(
-        self,
-        way: Way,
-        policy: Policy,
-        streams: Sequence[Iterator[Event]],
-        counting: Counting | None,
-    ) -> Execution:
-        return Execution(
-            self.schedule,
-            [self._program.place(b, w) for b, w in self._warps()],
-            streams,
-            policy,
-            chain_phases=way.chain_phases,
-            bounds=self._bounds,
-            counting=counting,
-            meets=way.meets,
-        )
-
-    def _stream(self, block: tuple[int, int, int], warp: int) -> Iterator[Event]:
-        return run_checked(self._program.stream(block, warp), MAX_WARP_OPS)
-
-    def events(self) -> list[list[Event]] | None:
-        """The streams, kept; None if they are too long."""
-        if self._events is None:
-            events: list[list[Event]] = []
-            for block, w in product(self._blocks, range(self._program.schedule.warps)):
-                events.append(list(islice(self._stream(block, w), MAX_SEARCHED_OPS + 1)))
-                if sum(map(len, events)) > MAX_SEARCHED_OPS:
-                    return None
-            self._events = events
-        return self._events
-
-
 def check_cta(
     program: Program,
     block: tuple[int, int, int],
@@ -159,7 +61,7 @@ def check_cta(
 ) -> CtaVerdict:
     """Decide one CTA. ``jump``: rounds that only repeat what has been executed are passed over.
     ``witnesses``: the shortest ones, which takes trials."""
-    cta = _Cta(program, block, bounds)
+    cta = Executions(program, block, bounds)
     reference, found = cta.reference(jump=jump)
     parted = reference.report.parted
     cta.suspects = breaches = list(reference.report.breaches.values())
@@ -216,7 +118,7 @@ def check_cta(
     return verdict(warnings, note=note, states=result.states)
 
 
-def _count(cta: _Cta, reference: Execution) -> bool:
+def _count(cta: Executions, reference: Execution) -> bool:
     """Whether counting proves the CTA free of errors."""
     if _beyond_search(cta.schedule):
         return False
@@ -283,7 +185,7 @@ def _requests_registers(schedule: Schedule) -> bool:
     )
 
 
-def _search(cta: _Cta, max_states: int) -> tuple[SearchResult, list[Finding], Way | None]:
+def _search(cta: Executions, max_states: int) -> tuple[SearchResult, list[Finding], Way | None]:
     """Visit every state of the skeleton; replay what differs, and what fails."""
     if _beyond_search(cta.schedule):
         return SearchResult(), [], None
@@ -329,7 +231,7 @@ def _ops(execution: Execution) -> int:
     return execution.report.steps + execution.report.passed
 
 
-def _shortened(cta: _Cta, way: Way, finding: Finding) -> Finding:
+def _shortened(cta: Executions, way: Way, finding: Finding) -> Finding:
     """With its shortest witness, where a replay shows the finding and trials may take as long."""
     shortening = Shortening(partial(cta.again, way), way.policy(), finding, cta.suspects)
     witness = shortening.witness()

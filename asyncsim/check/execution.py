@@ -7,11 +7,12 @@ policy decides who may run and when copies land. What each op does is in steps.p
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from asyncsim.check.alike import Crowd
 from asyncsim.check.barrier import Barrier
 from asyncsim.check.barriers import Barriers
 from asyncsim.check.clashes import Clashes
@@ -31,11 +32,11 @@ from asyncsim.check.named import NamedBarrier, NamedBarriers
 from asyncsim.check.policy import Policy
 from asyncsim.check.proxies import ProxyFences
 from asyncsim.check.registers import Registers
-from asyncsim.check.report import Breach, Clash, End, Fault, Report, StopExecution
+from asyncsim.check.report import Breach, Clash, End, Fault, Report, StopExecution, Unproven
 from asyncsim.check.shared import SharedMemory
 from asyncsim.check.steps import Handler, Steps
 from asyncsim.check.tcgen05 import Tcgen05Steps
-from asyncsim.check.tensor import TensorCores, Warpgroup, WarpRegisters
+from asyncsim.check.tensor import TensorCores, Warpgroup, of_warpgroup
 from asyncsim.check.tensormaps import TensorMaps
 from asyncsim.check.tmem import TensorClock
 from asyncsim.check.witness import KEPT, LOCAL
@@ -61,6 +62,7 @@ class Execution:
     off for the certificate, which speaks for all executions. ``bounds`` checks the plain global
     accesses. ``counting``: barriers decided by counting. ``meets``: lanes wait behind an election.
     ``even``: the last warp at a block barrier does not get ahead, so that rounds repeat sooner.
+    ``crowds``: warps of which two are executed for all; ``places`` lacks the others.
     ``shared_with_primary``: tensors of which early accesses are kept (dependent.py).
     """
 
@@ -76,6 +78,7 @@ class Execution:
         counting: Counting | None = None,
         meets: bool = False,
         even: bool = False,
+        crowds: Sequence[Crowd] = (),
         shared_with_primary: frozenset[str] = frozenset(),
     ) -> None:
         self._meetings = Meetings(Elections(schedule) if meets else None)
@@ -96,7 +99,8 @@ class Execution:
         n = len(places)
         first_named = 2 * n + len(keys)
         first_group = first_named + len(named)
-        cluster = first_group + len(ranks) * sum(r.warps // 4 for r in schedule.roles())
+        groups = list(self._warpgroups(n)) if any(map(of_warpgroup, schedule.ops())) else []
+        cluster = first_group + len(groups)
         tensor = any(isinstance(op, ops.Tcgen05Op) for op in schedule.ops())
         tracks = any(isinstance(op, ops.CpAsyncMbarrierArrive) for op in schedule.ops())
         first_tracked = cluster + 1 + 2 * n * tensor
@@ -107,6 +111,8 @@ class Execution:
         self.warps = [
             self._warp(i, p, e) for i, (p, e) in enumerate(zip(places, events, strict=True))
         ]
+        for crowd in crowds:
+            crowd.enter(self.warps)
         lanes = LaneOverlap()
         clashes = Clashes(self.layout, self.warps, self.clash)
         self.shared = SharedMemory(self.layout, lanes, clashes, self.fault)
@@ -130,7 +136,8 @@ class Execution:
             self.named.by_id[rank, id] = NamedBarrier(id, first_named + i)
         owners = [(key.cta, 2 * n + i) for i, key in enumerate(keys)]
         self.fences = ProxyFences(self.layout, self.warps, owners, schedule.cluster_ctas)
-        self._warpgroups(first_group)
+        for i, first in enumerate(groups):
+            self.tensor.add(Warpgroup(first_group + i, 4), range(first, first + 4))
         self.cluster = ClusterBarrier(self.layout, cluster, n, self.fault, self.wake)
         self.peers = Peers(self.layout, self.warps, self.fault)
         self.agents = [Agent(w, Who.BOTH, 0) for w in self.warps]
@@ -161,16 +168,12 @@ class Execution:
         warp.meet(chain(Who.ELECTED, 2 * index), chain(Who.OTHERS, 2 * index + 1))
         return warp
 
-    def _warpgroups(self, first: int) -> None:
-        for cta in range(0, len(self.warps), self.schedule.warps):
+    def _warpgroups(self, warps: int) -> Iterator[int]:
+        """The first warp of each."""
+        for cta in range(0, warps, self.schedule.warps):
             for role in self.schedule.roles():
                 for i in range(role.warps // 4):
-                    group = Warpgroup(first, 4)
-                    first += 1
-                    start = cta + role.first_warp + 4 * i
-                    for w in range(start, start + 4):
-                        self.tensor.groups[w] = group
-                        self.tensor.registers[w] = WarpRegisters()
+                    yield cta + role.first_warp + 4 * i
 
     # -- scheduling ----------------------------------------------------------------------------
 
@@ -221,7 +224,7 @@ class Execution:
             return
         agent.current = agent.token = agent.since = None
         agent.pos += 1
-        self.report.steps += 1
+        self.report.steps += agent.warp.stands_for
         self.ready.append(agent)
         if self._meetings.held:
             self.wake(self._meetings.freed(agent.warp))
@@ -271,6 +274,8 @@ class Execution:
     def split(self, agent: Agent, keeps: Who = Who.ELECTED) -> Agent:
         """From here on the observers of a warp run on their own. The agent is that of ``keeps``;
         returns that of the others."""
+        if agent.warp.kin is not None:
+            raise Unproven
         agent.who = keeps
         twin = Agent(agent.warp, Who(Who.BOTH - keeps), agent.pos)
         self.agents.append(twin)

@@ -6,7 +6,7 @@ but the last) as bit sets over the last dimension, so that disjoint accesses cos
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import product
 
 from asyncsim.check.clashes import Clashes
@@ -38,23 +38,25 @@ class GlobalMemory:
         self.passed: dict[Row, int] = {}  # entered, but not executed
         self._touches: dict[Row, list[tuple[int, Touch]]] = {}
 
-    def access(self, y: Touch, clock: int) -> None:
-        """Check a touch by an observer with this clock, and record it."""
-        region = y.access.region
+    def access(self, touches: Sequence[Touch], clocks: Sequence[int]) -> None:
+        """Check the touches of one op by some observers with these clocks, and record them."""
+        first = touches[0]
+        region, write = first.access.region, first.access.write
         assert isinstance(region, GlobalBox)
-        self.ops.setdefault(region.tensor, set()).add(y.step.dyn.op.id)
-        if y.access.write:
-            self.writers.setdefault(region.tensor, y.step)
-        for row, bits in rows(y.access):
-            seen = (self.touched if y.access.write else self.writes).get(row, 0)
-            if seen & bits:
+        self.ops.setdefault(region.tensor, set()).add(first.step.dyn.op.id)
+        if write:
+            self.writers.setdefault(region.tensor, first.step)
+        for row, bits in rows(first.access):
+            touched = self.touched.get(row, 0)
+            if (touched if write else self.writes.get(row, 0)) & bits:
                 if self.passed.get(row, 0) & bits:
                     raise Unproven
-                self._examine(row, bits, y, clock)
-            self.touched[row] = self.touched.get(row, 0) | bits
-            if y.access.write:
+                for y, clock in zip(touches, clocks, strict=True):
+                    self._examine(row, bits, y, clock, last=y is touches[-1] is not first)
+            self.touched[row] = touched | bits
+            if write:
                 self.writes[row] = self.writes.get(row, 0) | bits
-            self._touches.setdefault(row, []).append((bits, y))
+            self._touches.setdefault(row, []).extend([(bits, y) for y in touches])
 
     def pass_over(self, access: Access) -> bool:
         """Enter an access that is not executed; whether it meets nothing that has been touched."""
@@ -67,11 +69,13 @@ class GlobalMemory:
                 self.writes[row] = self.writes.get(row, 0) | bits
         return alone
 
-    def _examine(self, row: Row, bits: int, y: Touch, clock: int) -> None:
-        """Check against the touches of a row, and forget those that ``y`` makes redundant."""
+    def _examine(self, row: Row, bits: int, y: Touch, clock: int, *, last: bool) -> None:
+        """Check against the touches of a row, and forget those that ``y`` makes redundant.
+        ``last``: the other lanes of the warp have been here."""
         touches = self._touches[row]
         whole = y.access.write and (
-            y.step.dyn.op.scope is Scope.ELECTED
+            last
+            or y.step.dyn.op.scope is Scope.ELECTED
             or any(_same_step(x, y) and x.who is not y.who for _, x in touches)
         )
         kept = []

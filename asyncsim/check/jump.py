@@ -21,7 +21,6 @@ from asyncsim.check.report import End, Unproven
 from asyncsim.check.snapshot import Snapshot, undivided
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.op import Scope
-from asyncsim.memory.region import GlobalBox
 from asyncsim.stream.dyn import Access, BarrierKey, Tag
 from asyncsim.stream.growth import Stretch
 from asyncsim.stream.linear import NotLinear
@@ -182,8 +181,11 @@ class Jumper:
         last = events - period.length
         try:
             for i, event in enumerate(warp.pass_over(agent.pos, events)):
-                if event[0].op.id in self.held:
-                    self._global(warp, agent.pos, event, bounds=i >= last)
+                if event[0].op.id not in self.held:
+                    continue
+                for dyn in (event[0], *event[0].also):
+                    step = Step(warp, Who.BOTH, agent.pos, (dyn, event[1]))
+                    x.steps.copies.pass_over(step, bounds=i >= last)  # inside at both ends: inside
             if agent.current is not None:
                 before, agent.current = agent.current, warp.event(agent.pos)
                 if agent.current is None or agent.current[0].op is not before[0].op:
@@ -191,22 +193,8 @@ class Jumper:
         except ScheduleError:
             raise Unproven from None
         self._passed[warp.index] += events
-        x.report.steps += events
-        x.report.passed += events
-
-    def _global(self, warp: Warp, pos: int, event: Event, *, bounds: bool) -> None:
-        """A passed access to global memory. It moves by a fixed step: inside at both ends is
-        inside. What the kernel writes itself may meet nothing else."""
-        x, dyn = self._x, event[0]
-        for access in dyn.accesses:
-            if not isinstance(access.region, GlobalBox):
-                continue
-            if access.region.tensor in x.steps.copies.written and not x.globals.pass_over(access):
-                raise Unproven
-            if x.bounds is None or not bounds or may_lie_outside(dyn.op):
-                continue
-            if x.bounds.check(Step(warp, Who.BOTH, pos, event), access) is not None:
-                raise Unproven
+        x.report.steps += events * warp.stands_for
+        x.report.passed += events * warp.stands_for
 
     def _move(self, found: Recurrence, windows: int) -> None:
         """Phases by their parity, and the data in memory."""

@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncsim.check.clock import FIELD_MASK
 from asyncsim.ir.op import GroupKind, Scope
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn
 from asyncsim.stream.program import Event, WarpPlace
 from asyncsim.sync import ArriveState, GroupQueue
+
+if TYPE_CHECKING:
+    from asyncsim.check.alike import Kin
 
 
 class Who(IntEnum):
@@ -102,7 +105,11 @@ class Chain:
 
 
 class Warp:
-    """A warp's events, fetched lazily; those that only one observer has passed are kept."""
+    """A warp's events, fetched lazily; those that only one observer has passed are kept.
+
+    ``stands_for``: how many warps it is, itself included; ``kin``: of those that are several, or
+    one of them (alike.py).
+    """
 
     __slots__ = (
         "_base",
@@ -111,13 +118,17 @@ class Warp:
         "_kept",
         "elected",
         "index",
+        "kin",
         "others",
         "place",
         "settled",
+        "stands_for",
     )
 
     def __init__(self, index: int, place: WarpPlace, events: Iterator[Event]) -> None:
         self.index, self.place = index, place
+        self.stands_for = 1
+        self.kin: Kin | None = None
         self._events = events
         self._kept: list[Event] = []
         self._base = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from asyncsim.check.clock import ClockLayout, Section
-from asyncsim.check.model import Agent, Step, Warp
-from asyncsim.check.report import Breach, Condition, Fault
+from asyncsim.check.model import Agent, Step, Warp, Who
+from asyncsim.check.report import Breach, Condition, Fault, Unproven
 from asyncsim.rules import Rule
 from asyncsim.sync import BLOCK, NamedBarrierState
 
@@ -65,7 +65,9 @@ class NamedBarriers:
         for (rank, _), b in self.by_id.items():
             if rank == warp.place.rank:
                 b.exits = self._layout.join(b.exits, clock & self._layout.carried)
-                if b.state.exit():
+                if b.state.whole:
+                    self._meet(b, warp, -1, b.state.threads)
+                if b.state.exit(warp.stands_for):
                     self._completed(b)
 
     def arrive(
@@ -91,7 +93,8 @@ class NamedBarriers:
                 )
             )
         b.seen.add(step.warp.index)
-        complete = b.state.arrive(step.warp.index, step.dyn.value)
+        self._meet(b, step.warp, step.pos, step.dyn.value)
+        complete = b.state.arrive(step.warp.index, step.dyn.value, step.warp.stands_for)
         b.gather = self._layout.join(b.gather, clock)
         b.epochs = self._layout.join(b.epochs, epoch)
         b.arrivals.append(step)
@@ -102,6 +105,15 @@ class NamedBarriers:
             b.waiters.append(agent)
         if complete:
             self._completed(b)
+
+    def _meet(self, b: NamedBarrier, warp: Warp, pos: int, threads: int) -> None:
+        """Warps that do the same arrive, or end (-1), in one round. Raises Unproven."""
+        if warp.kin is None:
+            return
+        if threads and b.state.counted + 32 * warp.stands_for > threads:
+            raise Unproven
+        phase = (b.state.generation + 1) << self._layout.shift(Section.CONTROL, b.comp)
+        warp.kin.met(pos, Who.BOTH, phase)
 
     def _completed(self, b: NamedBarrier) -> None:
         field = b.state.generation << self._layout.shift(Section.CONTROL, b.comp)

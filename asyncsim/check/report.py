@@ -138,6 +138,10 @@ class Report:
     changes: int = 0
     parted: Step | None = None
 
+    def is_plain(self) -> bool:
+        """Whether the execution came to its end, and showed nothing."""
+        return self.end is End.FINISHED and not self.changes and self.parted is None
+
 
 class Unproven(Exception):
     """What a jump passed over, or what came after it, needs a closer look."""

@@ -90,6 +90,10 @@ class Snapshot:
         for warp in x.warps:
             self._chain(warp.elected)
             self._chain(warp.others)
+            if warp.kin is not None:
+                ahead = warp.kin.ahead
+                self.same.append([(pos - self.positions[warp.index], who) for pos, who in ahead])
+                self.clocks += ahead.values()
         for b in x.barriers.by_key.values():
             self._barrier(b)
         self.phases = [b.state.generation + b.state.skipped for b in x.barriers.by_key.values()]

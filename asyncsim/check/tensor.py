@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.model import Agent, Flight, Step
@@ -57,6 +57,12 @@ class WarpRegisters:
         self.waits: list[Step] = []  # with N > 0, since the group was committed
 
 
+def of_warpgroup(op: ops.OpBase) -> bool:
+    """Whether a warpgroup executes the op as one."""
+    wgmma = isinstance(op, ops.WgmmaFence | ops.WgmmaMmaAsync)
+    return wgmma or getattr(op, "kind", None) is ops.GroupKind.WGMMA
+
+
 class TensorCores:
     """The warpgroups of one CTA."""
 
@@ -71,6 +77,11 @@ class TensorCores:
         self._control_mask = layout.masks[Section.CONTROL]
         self.groups: dict[int, Warpgroup] = {}
         self.registers: dict[int, WarpRegisters] = {}
+
+    def add(self, group: Warpgroup, warps: Iterable[int]) -> None:
+        """A warpgroup of these warps."""
+        for w in warps:
+            self.groups[w], self.registers[w] = group, WarpRegisters()
 
     def reach(self, group: Warpgroup, step: Step) -> bool:
         """A warp reaches its next collective op; True for the first of the four."""

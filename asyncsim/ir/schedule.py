@@ -43,9 +43,12 @@ class Schedule:
     cluster: tuple[int, int, int] = (1, 1, 1)
     maxnreg: int = 0
     _by_name: dict[str, Decl] = field(default_factory=dict, compare=False, repr=False)
+    _ops: tuple[Op, ...] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         self._by_name.update({d.name: d for d in self.decls})
+        ops = tuple(s for s in statements(self.body) if isinstance(s, OpBase))
+        object.__setattr__(self, "_ops", ops)
 
     @property
     def threads(self) -> int:
@@ -142,9 +145,7 @@ class Schedule:
 
     def ops(self) -> Iterator[Op]:
         """Every op once, in program order."""
-        for s in statements(self.body):
-            if isinstance(s, OpBase):
-                yield s
+        return iter(self._ops)
 
 
 def statements(body: tuple[Stmt, ...]) -> Iterator[Stmt]:

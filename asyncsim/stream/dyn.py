@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import NamedTuple
 
 from asyncsim.ir.op import ClcTryCancel, LoadOp, Op, Tcgen05Commit
 from asyncsim.memory.region import Region
@@ -27,8 +28,7 @@ class Proxy(Enum):
     ASYNC = "async"
 
 
-@dataclass(frozen=True, slots=True)
-class BarrierKey:
+class BarrierKey(NamedTuple):
     """An mbarrier object: the CTA (rank in the cluster) that owns it, its name, its stage."""
 
     cta: int
@@ -71,9 +71,10 @@ class Dyn:
     ``ints``: the integer operands of a compute op, the lanes' src_bytes of a cp.async, the CTA
     ranks that a multicast reaches.
     ``accesses`` are resolved when first asked for: timing does not need them.
+    ``also``: the op as other warps execute it at the same time (together.py).
     """
 
-    __slots__ = ("_accesses", "_make", "barrier", "ints", "op", "value")
+    __slots__ = ("_accesses", "_make", "also", "barrier", "ints", "op", "value")
 
     def __init__(
         self,
@@ -86,6 +87,7 @@ class Dyn:
         self.op, self.barrier, self.value, self.ints = op, barrier, value, ints
         self._make = accesses
         self._accesses: tuple[Access, ...] | None = None if accesses else ()
+        self.also: tuple[Dyn, ...] = ()
 
     @property
     def accesses(self) -> tuple[Access, ...]:

@@ -24,6 +24,7 @@ from asyncsim.ir.expr import (
     walk,
 )
 from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, SmemView, TmemView
+from asyncsim.stream.compiled import function
 
 Values = tuple[int, ...]
 LaneValues = Callable[[Values, int], list[Values]]
@@ -102,16 +103,15 @@ class Evaluator:
 
     def lanes(self, exprs: tuple[Expr, ...], *, one: bool) -> LaneValues:
         """The values in each lane, from (shared values, first thread); ``one``: lane 0 only."""
-        function = self._compiled.get((exprs, one))
-        if function is None:
+        known = self._compiled.get((exprs, one))
+        if known is None:
             text = "".join(f"{self._source(e)}, " for e in exprs)
             if one:
                 code = f"lambda v, thread, lane=0: [({text})]"
             else:
                 code = f"lambda v, first: [({text}) for lane in R for thread in (first + lane,)]"
-            scope: dict[str, object] = {"__builtins__": {}, "min": min, "max": max, "R": range(32)}
-            function = self._compiled[exprs, one] = eval(code, scope)
-        return function
+            known = self._compiled[exprs, one] = function(code)
+        return known
 
     def _source(self, expr: Expr) -> str:
         if expr in self._slots:

@@ -8,8 +8,9 @@ lane to lane is evaluated by the resolver (resolve.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any, Protocol, TypeVar
 
 from asyncsim.errors import ScheduleError
@@ -17,10 +18,12 @@ from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
+from asyncsim.stream.compiled import module
 from asyncsim.stream.dyn import Dyn
 from asyncsim.stream.operands import shared_operands
 from asyncsim.stream.resolve import Resolver
 from asyncsim.stream.tables import SharedTables
+from asyncsim.stream.together import Together
 
 Event = tuple[Dyn, tuple[int, ...]]
 """A dynamic op and the values of the loops around it, outermost first."""
@@ -97,10 +100,16 @@ class Program:
                 return WarpPlace(block, warp, role.name, warp - role.first_warp, rank)
         return WarpPlace(block, warp, "block", warp, rank)
 
-    def stream(self, block: tuple[int, int, int], warp: int) -> Iterator[Event]:
-        """What this warp executes. Raises ScheduleError on a division by zero and the like."""
-        rank = self.schedule.rank(block)
-        return self.bound(Resolver(self.schedule, warp, self._shared, rank), block, warp)
+    def stream(
+        self, block: tuple[int, int, int], warp: int, others: Iterable[int] = ()
+    ) -> Iterator[Event]:
+        """What this warp executes, and with it ``others`` that execute the same (together.py).
+        Raises ScheduleError on a division by zero and the like."""
+        own, *more = (
+            Resolver(self.schedule, w, self._shared, self.schedule.rank(block))
+            for w in (warp, *others)
+        )
+        return self.bound(Together(own, more) if more else own, block, warp)
 
     def bound(
         self, binder: Binder[T], block: tuple[int, int, int], warp: int
@@ -117,7 +126,7 @@ class Program:
             namespace = dict(_GLOBALS)
             namespace.update({f"a_{n}": v for n, v in self._args.items()})
             namespace["ops"] = constants
-            exec(compile(source, f"<stream of {self.schedule.name}.{role}>", "exec"), namespace)
+            exec(module(source, f"<stream of {self.schedule.name}.{role}>"), namespace)
             self._makers[role] = namespace["stream"]  # type: ignore[assignment]
         return self._makers[role]
 
@@ -220,15 +229,10 @@ class _Compiler:
 
 def run_checked(events: Iterator[T], limit: int) -> Iterator[T]:
     """The events, with arithmetic faults turned into ScheduleError and a bound on their number."""
-    count = 0
     try:
-        for event in events:
-            count += 1
-            if count > limit:
-                raise StreamLimit(
-                    f"a warp executes more than {limit} ops", fix="lower the trip counts"
-                )
-            yield event
+        yield from islice(events, limit)
+        for _ in events:
+            raise StreamLimit(f"a warp executes more than {limit} ops", fix="lower the trip counts")
     except ZeroDivisionError:
         raise ScheduleError(
             "division by zero in an expression of the schedule", fix="make the divisor at least 1"

@@ -23,6 +23,7 @@ from asyncsim.ir.expr import (
 from asyncsim.ir.op import Compute, GlobalView, MbarrierWait, OpBase
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
+from asyncsim.stream.compiled import function
 from asyncsim.stream.linear import Linear, NotLinear, Number, Windows, slope
 from asyncsim.stream.operands import operand_exprs
 from asyncsim.stream.program import WarpPlace
@@ -78,7 +79,7 @@ class ExprTable:
     def value(self, expr: Expr, in_role: bool) -> Compiled:
         found = self.single.get((id(expr), in_role))
         if found is None:
-            found = self.single[id(expr), in_role] = _compiled(_source(expr, in_role))
+            found = self.single[id(expr), in_role] = function(f"lambda e: {_source(expr, in_role)}")
         return found
 
     def of(self, op: OpBase, in_role: bool) -> Operands:
@@ -109,13 +110,7 @@ def _operands(op: OpBase, in_role: bool) -> Operands:
 
 
 def _tuple(exprs: Any, in_role: bool) -> Compiled:
-    return _compiled("(" + "".join(f"{_source(e, in_role)}, " for e in exprs) + ")")
-
-
-def _compiled(source: str) -> Compiled:
-    scope: dict[str, object] = {"__builtins__": {}, "min": min, "max": max}
-    function: Compiled = eval(f"lambda e: {source}", scope)
-    return function
+    return function(f"lambda e: ({''.join(f'{_source(e, in_role)}, ' for e in exprs)})")
 
 
 def _source(expr: Expr, in_role: bool) -> str:

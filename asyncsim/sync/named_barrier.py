@@ -26,8 +26,8 @@ class NamedBarrierState:
         self.exited = 0  # warps of the CTA
         self.warps: list[int] = []
 
-    def arrive(self, warp: int, threads: int) -> bool:
-        """Count a warp in. True if that completes the round.
+    def arrive(self, warp: int, threads: int, warps: int = 1) -> bool:
+        """Count a warp in, which may stand for several ``warps``. True if that completes the round.
 
         Raises SyncFault if the thread count differs from that of the round (NAMED_BARRIER_COUNT) or
         the warp is in the round already (NAMED_BARRIER_OVERRUN).
@@ -40,7 +40,7 @@ class NamedBarrierState:
         if warp in self.warps:
             raise SyncFault(Rule.NAMED_BARRIER_OVERRUN, f"warp {warp} arrives twice in one round")
         self.threads = threads
-        self.arrived += 32
+        self.arrived += 32 * warps
         self.warps.append(warp)
         return self._complete()
 
@@ -49,9 +49,13 @@ class NamedBarrierState:
         self.exited += warps
         return self._complete()
 
+    @property
+    def counted(self) -> int:
+        """Threads that the open round does not wait for."""
+        return self.arrived + (32 * self.exited if self.whole else 0)
+
     def _complete(self) -> bool:
-        gone = 32 * self.exited if self.whole else 0
-        if not self.warps or self.arrived + gone < self.threads:
+        if not self.warps or self.counted < self.threads:
             return False
         self.generation += 1
         self.threads = self.arrived = 0

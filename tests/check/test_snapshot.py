@@ -24,7 +24,7 @@ from tests.check.tcgen05_schedules import gemm, multicast_ring, pair
 COMPARED = {
     model.Agent: "blocked current done pos token who",
     model.Chain: "acquired clock initialised own queues written",
-    model.Warp: "settled",
+    model.Warp: "kin settled",
     model.Touch: "access end seq step who",
     model.Flight: "commit kind retired source_read touches",
     barrier.Barrier: "base counted counted_epochs far gather idle_epochs inval_epoch landings "
@@ -63,7 +63,7 @@ WITHOUT_JUMPS = {
 CONSTANT = {
     model.Agent: "warp",
     model.Chain: "component lanes shift_control shift_memory units warp who",
-    model.Warp: "_base _chains _events _kept elected index others place",
+    model.Warp: "_base _chains _events _kept elected index others place stands_for",
     model.Touch: "flight",
     barrier.Barrier: "at comp key",
     named.NamedBarrier: "comp id",

@@ -9,7 +9,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate import validate
 from tests.mutants.mutants import mutants
-from tests.oracle import cases, copies, peers, rings, tokens
+from tests.oracle import cases, copies, crowds, peers, rings, tokens
 from tests.oracle.program import Case, build
 from tests.oracle.rings import Generator
 
@@ -38,6 +38,7 @@ GENERATORS: Mapping[str, Generator] = {
     "multicast_ring": peers.multicast_ring,
     "mailbox": peers.mailbox,
     "exchange": peers.exchange,
+    "crowd": crowds.crowd,
     "meetings": peers.meetings,
     "peeking_ring": tokens.peeking_ring,
     "free_peeks": tokens.free_peeks,
