@@ -220,6 +220,48 @@ _COOPERATIVE = (
     _cooperative(3000, 2008, 2048),
 )
 
+
+def _of(scenario: str, l2: str = "cold", **params: int) -> Configuration:
+    return Configuration(scenario=scenario, params=params, l2=l2)
+
+
+_CLUSTER_SUM = (
+    _of("cluster_sum", "warm", cluster=1, clusters=1, rows=4096),
+    _of("cluster_sum", "warm", cluster=2, clusters=1, rows=1024),
+    _of("cluster_sum", "warm", cluster=8, clusters=1, rows=256),
+    _of("cluster_sum", cluster=2, clusters=66),
+    _of("cluster_sum"),
+    _of("cluster_sum", cluster=8, clusters=15, rows=512),
+    _of("cluster_sum", cluster=16, clusters=7),
+)
+
+_TMA_REDUCE = (
+    _of("tma_reduce", "warm", ctas=1, tiles=256),
+    _of("tma_reduce", "warm", ctas=1, tiles=256, stages=1),
+    _of("tma_reduce"),
+    _of("tma_reduce", tiles=64, op=2),
+    _of("tma_reduce", "warm", tiles=16, outputs=132),
+    _of("tma_reduce", tiles=61, outputs=1, stages=4),
+)
+
+_DISPATCH = (
+    _of("dispatch", "warm", ctas=1, rows=512),
+    _of("dispatch", "warm", ctas=1, rows=512, stages=2, topk=1),
+    _of("dispatch"),
+    _of("dispatch", width=4096),
+    _of("dispatch", width=512, rows=256, topk=4, stages=8),
+    _of("dispatch", ctas=264, rows=61, width=1000, experts=7),
+)
+
+_IM2COL = (
+    _of("tma_im2col", "warm", batch=1, height=8, width=16, channels=512),
+    _of("tma_im2col"),
+    _of("tma_im2col", "warm"),
+    _of("tma_im2col", batch=32, height=28, width=28, channels=256, filters=256),
+    _of("tma_im2col", batch=30, height=55, width=57, filters=120),
+    _of("tma_im2col", size=1, channels=256, stages=3),
+)
+
 _SYNC = (
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}, l2="warm"),
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}),
@@ -239,6 +281,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "sgemm_cp_async": _SGEMM,
     "wider": _WIDER,
     "tma_copy": (*_TMA_COPY, *_WIDER[:4]),
+    "hopper": (*_CLUSTER_SUM, *_TMA_REDUCE, *_DISPATCH, *_IM2COL),
     "persistent": (*_COOPERATIVE,),
     "smoke": (
         _ring("warm", ctas=1, tiles=256),

@@ -44,10 +44,27 @@ CLEAN = (
     _small("tma_copy", m=40, n=72),
     _small("tma_copy", m=256, n=512),
     _small("tma_copy", m=2048, n=2048),
+    _small("cluster_sum", cluster=2, clusters=3, rows=12),
+    _small("cluster_sum", cluster=7, clusters=2, rows=4),
+    _small("cluster_sum", cluster=16, clusters=2, rows=8),
+    _small("tma_reduce", stages=1, ctas=5, tiles=3, outputs=2),
+    _small("tma_reduce", stages=2, ctas=7, tiles=8, outputs=3),
+    _small("tma_reduce", stages=3, ctas=9, tiles=11, outputs=4, op=1),
+    _small("tma_reduce", stages=4, ctas=300, tiles=5, outputs=1, op=2),
+    _small("dispatch", stages=2, ctas=3, rows=7, width=8, experts=5),
+    _small("dispatch", stages=4, ctas=9, rows=13, width=264, experts=4, topk=4),
+    _small("dispatch", stages=3, ctas=264, rows=8, width=1024, experts=8, topk=1),
+    _small("tma_im2col", stages=1, batch=2, height=9, width=7, channels=64, filters=24, block_n=24),
+    _small("tma_im2col", stages=2, batch=5, height=7, width=7, channels=192, filters=64, size=1),
+    _small("tma_im2col", stages=3, batch=1, height=20, width=33, channels=64, filters=40, size=5),
+    _small("tma_im2col", stages=4, batch=3, height=16, width=24, filters=200),
 )
 """Proven schedules, by scenario and stages: each must survive any delays."""
 
-_SIZES = {"m": 256, "n": 256, "k": 512, "ctas": 8, "tiles": 24}
+_SIZES = {
+    "m": 256, "n": 256, "k": 512, "ctas": 8, "tiles": 24,
+    "rows": 24, "clusters": 4, "batch": 2, "height": 24, "width": 24,
+}  # fmt: skip
 _PROVOKING: dict[str, tuple[dict[str, int], ...]] = {
     # short tiles in one stage: a refill comes as soon after the release as it can
     "tma_ring": ({"stages": 1, "tile_bytes": 1024, "ctas": 264},),

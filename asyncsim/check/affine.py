@@ -99,9 +99,13 @@ def _may_fill(op: OpBase) -> bool:
 
 def global_views(op: OpBase) -> list[tuple[GlobalView, bool]]:
     """The global boxes of an op, its own first, and whether shared memory is compared with them:
-    sources of copies, and the data that shared operands mean."""
+    sources of copies, and the data that shared operands mean. Which pixels an im2col load brings
+    is not followed: it is taken to read all of a tensor that stays as it is."""
     found: list[tuple[GlobalView, bool]] = []
+    pixels = isinstance(op, ops.TmaLoad) and bool(op.offsets)
     for value in _operands(op):
+        if isinstance(value, GlobalView) and pixels:
+            continue
         if isinstance(value, GlobalView):
             found.insert(0, (value, isinstance(op, ops.LoadOp | ops.CpAsync)))
         elif isinstance(value, SmemView) and value.expects is not None:

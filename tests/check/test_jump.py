@@ -28,9 +28,11 @@ from tests.oracle.strategies import random_schedule
 SIZES = {
     "cooperative_gemm": {"m": 256, "n": 512, "k": 1024, "ctas": 1},
     "cp_async_multistage": {"tiles": 25, "ctas": 2},
+    "dispatch": {"rows": 25, "width": 8, "ctas": 2},
     "sgemm_cp_async": {"m": 128, "n": 128, "k": 200},
     "sync_copy": {"tiles": 25, "ctas": 2},
     "tma_copy": {"m": 64, "n": 64},
+    "tma_reduce": {"tiles": 25, "ctas": 2},
     "tma_ring": {"tiles": 37, "ctas": 2},
     "ws_gemm": {"m": 256, "n": 128, "k": 2048},
 }

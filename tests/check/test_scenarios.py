@@ -12,16 +12,24 @@ from asyncsim.ir.validate import MAX_SMEM_BYTES
 from asyncsim.predict.result import Verdict
 from asyncsim.rules import Severity
 from asyncsim.scenario import Scenario
+from asyncsim.scenarios.cluster_sum import cluster_sum
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.dispatch import dispatch
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
 from asyncsim.scenarios.tma_copy import tma_copy
+from asyncsim.scenarios.tma_im2col import tma_im2col
+from asyncsim.scenarios.tma_reduce import tma_reduce
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
 SCENARIOS = builtin_scenarios()
 SMALL = {
+    "cluster_sum": {"clusters": 2, "rows": 8},
+    "dispatch": {"ctas": 3, "rows": 12, "width": 64},
+    "tma_im2col": {"batch": 2, "height": 9, "width": 9, "channels": 64, "filters": 72},
+    "tma_reduce": {"ctas": 3, "tiles": 8},
     "ws_gemm": {"m": 256, "n": 256, "k": 1024},
     "cooperative_gemm": {"m": 512, "n": 512, "k": 320, "ctas": 2},
     "sgemm_cp_async": {"m": 256, "n": 256, "k": 128},
@@ -109,6 +117,34 @@ def test_cooperative_gemm_is_silent(stages: int, setmaxnreg: int) -> None:
         order = {"ctas": (1, 2, 9)[i], "band": i, "buffers": 1 + i % 2, "f32": i % 2}
         ring = {"stages": stages, "lag": int(stages > 1 and i < 2), "consumers": 1 + stages % 2}
         assert_silent(cooperative_gemm, {**sizes, **order, **ring, "setmaxnreg": setmaxnreg})
+
+
+@pytest.mark.parametrize("cluster", [1, 2, 3, 5, 8, 16])
+def test_cluster_sum_is_silent(cluster: int) -> None:
+    for clusters in (1, 3):
+        assert_silent(cluster_sum, {"cluster": cluster, "clusters": clusters, "rows": 8})
+
+
+@pytest.mark.parametrize("stages", range(1, 6))
+def test_tma_reduce_is_silent(stages: int) -> None:
+    for i, tiles in enumerate(trips(stages)):
+        sizes = {"tiles": tiles, "outputs": 1 + i % 3, "ctas": 1 + i % 4}
+        assert_silent(tma_reduce, {"stages": stages, "op": i % 3, **sizes})
+
+
+@pytest.mark.parametrize("stages", range(2, 7))
+def test_dispatch_is_silent(stages: int) -> None:
+    for i, rows in enumerate(trips(stages)):
+        sizes = {"rows": rows, "experts": 1 + i % 5, "topk": 1 + (i % 5 > 1), "ctas": 1 + i % 3}
+        assert_silent(dispatch, {"stages": stages, "width": 8, **sizes})
+
+
+@pytest.mark.parametrize("stages", range(1, 5))
+def test_tma_im2col_is_silent(stages: int) -> None:
+    for size, batch in ((1, 1), (3, 2), (5, 1)):
+        sizes = {"batch": batch, "height": 9, "width": 7 * batch, "size": size}
+        more = {"channels": 64 * batch, "filters": 8 * stages, "block_n": 16}
+        assert_silent(tma_im2col, {"stages": stages, **sizes, **more})
 
 
 @pytest.mark.parametrize("stages", range(2, 9))

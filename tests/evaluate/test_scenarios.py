@@ -7,11 +7,15 @@ import pytest
 
 from asyncsim.evaluate import EvaluateError, Landing, Order, evaluate, make_inputs
 from asyncsim.rules import Rule
+from asyncsim.scenarios.cluster_sum import cluster_sum
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.dispatch import dispatch
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
 from asyncsim.scenarios.tma_copy import tma_copy
+from asyncsim.scenarios.tma_im2col import tma_im2col
+from asyncsim.scenarios.tma_reduce import tma_reduce
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
@@ -224,6 +228,78 @@ def test_a_race_gives_a_wrong_number_in_some_order_and_its_clean_form_in_none(
     want = evaluate(clean, inputs)[name]
     assert all(np.array_equal(evaluate(clean, inputs, order=o)[name], want) for o in ORDERS)
     assert any(not np.array_equal(evaluate(broken, inputs, order=o)[name], want) for o in ORDERS)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("cluster", [1, 2, 3, 8, 16])
+def test_cluster_sum_is_exact_in_every_order(cluster, order):
+    schedule = cluster_sum.build({"cluster": cluster, "clusters": 2, "rows": 12})
+    inputs = make_inputs(schedule)
+    found = evaluate(schedule, inputs, order=order)["sums"]
+    rows = inputs["source"].reshape(2, cluster * 12, 32 * cluster)
+    assert np.array_equal(found, rows.sum(axis=1, dtype=np.float32))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(("op", "tiles", "outputs"), [(0, 5, 3), (1, 4, 1), (2, 0, 2), (2, 7, 9)])
+def test_tma_reduce_is_exact_in_every_order(op, tiles, outputs, order):
+    schedule = tma_reduce.build({"op": op, "tiles": tiles, "outputs": outputs, "ctas": 3})
+    inputs = make_inputs(schedule)
+    found = evaluate(schedule, inputs, order=order)["result"].reshape(outputs, 64, 32)
+    wanted = np.zeros_like(found)
+    for t, tile in enumerate(inputs["source"].reshape(-1, 64, 32)[: 3 * tiles]):
+        at = t % outputs
+        wanted[at] = (np.add, np.minimum, np.maximum)[op](wanted[at], tile)
+    assert np.array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    ("stages", "rows", "experts", "topk"),
+    [(2, 7, 4, 2), (4, 3, 3, 3), (3, 10, 1, 1), (5, 0, 2, 1), (2, 1, 5, 2)],
+)
+def test_dispatch_is_exact_in_every_order(stages, rows, experts, topk, order):
+    sizes = {"stages": stages, "rows": rows, "experts": experts, "topk": topk}
+    schedule = dispatch.build({**sizes, "ctas": 3, "width": 16})
+    inputs = make_inputs(schedule)
+    found = evaluate(schedule, inputs, order=order)["routed"]
+    wanted = np.zeros_like(found).reshape(topk, experts, -1, 16)
+    for choice in range(topk):
+        taken = [0] * experts  # slots of each expert
+        for token in range(3 * rows):
+            expert = (token + choice) % experts
+            slot = sum((t + choice) % experts == expert for t in range(token))
+            assert slot == taken[expert]
+            taken[expert] += 1
+            wanted[choice, expert, token // experts] = inputs["source"][token]
+    assert np.array_equal(found, wanted.reshape(found.shape))
+
+
+@pytest.mark.parametrize("order", [Order(), LATE, Order(landing=Landing.LATE, seed=1)])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"batch": 2, "height": 9, "width": 7, "filters": 24, "block_n": 24},
+        {"batch": 1, "height": 5, "width": 30, "filters": 40, "block_n": 32, "size": 5},
+        {"batch": 3, "height": 8, "width": 16, "channels": 128, "filters": 8, "block_n": 8},
+        {"batch": 130, "height": 1, "width": 1, "filters": 8, "block_n": 8, "size": 1},
+    ],
+)
+def test_tma_im2col_is_a_convolution_in_every_order(params, order):
+    schedule = tma_im2col.build({"channels": 64, "stages": 3, **params})
+    inputs = make_inputs(schedule)
+    found = evaluate(schedule, inputs, order=order)["result"]
+    image, size = inputs["image"].astype(np.float32), params.get("size", 3)
+    pad = size // 2
+    padded = np.pad(image, ((0, 0), (pad, pad), (pad, pad), (0, 0)))
+    weights = inputs["weights"].astype(np.float32).reshape(-1, size, size, image.shape[-1])
+    height, width = image.shape[1:3]
+    wanted = sum(
+        padded[:, r : r + height, s : s + width] @ weights[:, r, s].T
+        for r in range(size)
+        for s in range(size)
+    )
+    assert np.array_equal(found, wanted.reshape(found.shape))
 
 
 def test_deadlock_lists_every_blocked_role_in_one_line():

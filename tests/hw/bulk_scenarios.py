@@ -3,7 +3,7 @@ checked."""
 
 from __future__ import annotations
 
-from asyncsim import ScheduleBuilder
+from asyncsim import Fill, ScheduleBuilder
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import scenario
 
@@ -48,7 +48,7 @@ def bulk_reduce(*, ctas: int = 5, rows: int = 3, op: int = 0, type: int = 0) -> 
     dtype = TYPES[type]
     k.grid(ctas)
     k.block(1)
-    source = k.global_tensor("source", (ctas * rows, 32), dtype, fill="small")
+    source = k.global_tensor("source", (ctas * rows, 32), dtype, fill=Fill.SMALL)
     out = k.global_tensor("out", (rows, 32), dtype, output=True)
     tile, full = k.smem_tile("tile", (rows, 32), dtype)[0], k.mbarriers("full", count=1)
     with k.elect_thread():

@@ -17,6 +17,10 @@ from asyncsim.scenarios.ws_gemm import ws_gemm
 
 SCENARIOS = {s.name: s for s in builtin_scenarios()}
 SMALL = {
+    "cluster_sum": {"cluster": 2},
+    "dispatch": {"stages": 2, "width": 64},
+    "tma_im2col": {"stages": 2, "block_n": 8, "height": 13},
+    "tma_reduce": {"stages": 2, "op": 1},
     "tma_ring": {"stages": 2, "tile_bytes": 1024, "consumers": 2, "ffma": 4},
     "ws_gemm": {"stages": 2, "block_m": 64, "block_n": 8, "block_k": 16},
     "cooperative_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "ctas": 4},

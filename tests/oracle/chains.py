@@ -144,8 +144,8 @@ class Chains:
                             flight.read_until = len(acts)
                         if flight.until is None and not read:
                             flight.until = len(acts)
-            case ops.CpAsync() | ops.TmaStore():
-                kind = GroupKind.BULK if isinstance(op, ops.TmaStore) else GroupKind.CP_ASYNC
+            case ops.CpAsync() | ops.TmaStore() | ops.BulkStore():
+                kind = GroupKind.CP_ASYNC if isinstance(op, ops.CpAsync) else GroupKind.BULK
                 use = self._use(raw.touches[i])
                 flight = Flight(chain, len(acts), use)
                 act = replace(act, use=use, flight=len(self.m.flights))

@@ -20,20 +20,20 @@ TENSOR = 1 << 40  # elements of tensor t are t * TENSOR + flat index
 
 
 class Touches:
-    """Of one schedule. Tensors that nobody writes are left out: they cannot race."""
+    """Of one schedule. Tensors that nobody writes are left out: they cannot race; nor do those that
+    nothing but reductions of one operator touches."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.schedule = schedule
         self.trouble: set[str] = set()
-        self.written = {
-            o.dst.tensor for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.TmaStore)
-        }
+        stores = (o for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.StoreOp))
+        self.written = {o.dst.tensor for o in stores} - _reduced(schedule)
         self.numbers: dict[str, int] = {}
         self._compiled: dict[int, tuple[Expr, Compiled]] = {}
         self._varying: dict[int, tuple[object, bool]] = {}
 
-    def box_bytes(self, box: GlobalView) -> int:
-        return prod(box.shape) * self.schedule.tensor(box.tensor).dtype.bytes
+    def tile_bytes(self, view: SmemView) -> int:
+        return prod(view.shape) * self.schedule.tile(view.tile).dtype.bytes
 
     def of(
         self, op: OpBase, env: Env, lanes: tuple[int, ...], receiver: int | None = None
@@ -42,7 +42,9 @@ class Touches:
         found: list[Touch | None] = []
         self._stay_inside(op, env, lanes)
         match op:
-            case ops.TmaLoad(dst=dst, src=src):
+            case ops.TmaLoad(dst=dst) if op.offsets:  # of a tensor that stays as it is
+                found.append(self._smem(dst, env, lanes, True, True, receiver=receiver))
+            case ops.TmaLoad(dst=dst, src=src) | ops.BulkLoad(dst=dst, src=src):
                 found += [
                     self._global(src, env, lanes, False, True),
                     self._smem(dst, env, lanes, True, True, src, receiver=receiver),
@@ -52,7 +54,7 @@ class Touches:
                     self._global(src, env, lanes, False, False),
                     self._smem(dst, env, lanes, True, False, src, op),
                 ]
-            case ops.TmaStore(dst=box, src=view):
+            case ops.TmaStore(dst=box, src=view) | ops.BulkStore(dst=box, src=view):
                 found += [
                     self._smem(view, env, lanes, False, True),
                     self._global(box, env, lanes, True, True),
@@ -85,6 +87,8 @@ class Touches:
             case ops.CpAsync(src=box, src_bytes=kept) if kept is None or self._value(kept)(env):
                 pass
             case ops.LdGlobal(src=box) | ops.StGlobal(dst=box, clip=False):
+                pass
+            case ops.BulkLoad(src=box) | ops.BulkStore(dst=box):
                 pass
             case _:
                 return
@@ -193,6 +197,22 @@ class Touches:
 
     def _lane(self, lane: np.ndarray, parts: list[np.ndarray]) -> np.ndarray | None:
         return lane if len(parts) > 1 else None
+
+
+def _reduced(schedule: Schedule) -> set[str]:
+    """Tensors with one use: reductions of one operator."""
+    uses: dict[str, set[object]] = {}
+    for op in schedule.ops():
+        match op:
+            case ops.TmaStore(dst=box) | ops.BulkStore(dst=box):
+                uses.setdefault(box.tensor, set()).add(op.reduce)
+            case ops.StGlobal(dst=box) | ops.LdGlobal(src=box) | ops.CpAsync(src=box):
+                uses.setdefault(box.tensor, set()).add(None)
+            case ops.TmaLoad(src=box) | ops.BulkLoad(src=box):
+                uses.setdefault(box.tensor, set()).add(None)
+            case _:
+                pass
+    return {name for name, found in uses.items() if len(found) == 1 and None not in found}
 
 
 def _name(leaf: Expr) -> str:

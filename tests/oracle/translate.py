@@ -127,11 +127,11 @@ class Translator:
 
     def _raws(self, op: OpBase, pos: int, env: Env) -> list[Raw]:
         """The acts of an op; a multicast is a copy to each receiver."""
-        _known(op)
+        _known(op, self.touches.written)
         mask = getattr(op, "multicast", None)
-        if not isinstance(op, ops.TmaLoad) or mask is None:
+        if not isinstance(op, ops.LoadOp) or mask is None:
             return [self._raw(op, pos, env)]
-        bits, tx = value_of(mask, env), self.touches.box_bytes(op.src)
+        bits, tx = value_of(mask, env), self.touches.tile_bytes(op.dst)
         return [
             Raw(
                 Do.COPY,
@@ -176,15 +176,15 @@ class Translator:
                     self.trouble.add("parity")
                 do = Do.WAIT if isinstance(op, ops.MbarrierWait) else Do.PEEK
                 return replace(raw, do=do, target=self._barrier(ref, env), n=bit)
-            case ops.TmaLoad(mbarrier=ref, src=src):
-                tx = self.touches.box_bytes(src)
+            case ops.TmaLoad(mbarrier=ref, dst=dst) | ops.BulkLoad(mbarrier=ref, dst=dst):
+                tx = self.touches.tile_bytes(dst)
                 target = self._barrier(ref, env)
                 return replace(raw, do=Do.COPY, target=target, tx=tx, touches=self._parts(op, env))
             case ops.StAsync(mbarrier=ref, dst=dst):
                 tx = prod(dst.shape) * self.schedule.tile(dst.tile).dtype.bytes
                 target = self._barrier(ref, env)
                 return replace(raw, do=Do.COPY, target=target, tx=tx, touches=self._parts(op, env))
-            case ops.CpAsync() | ops.TmaStore():
+            case ops.CpAsync() | ops.TmaStore() | ops.BulkStore():
                 return replace(raw, do=Do.ISSUE, touches=self._parts(op, env))
             case ops.CommitGroup(kind=GroupKind.WGMMA):
                 return replace(raw, do=Do.MMA_COMMIT)
@@ -230,13 +230,15 @@ class Translator:
         return elected, others
 
 
-def _known(op: OpBase) -> None:
-    """Weaker memory orders and atomics are not explored."""
+def _known(op: OpBase, written: set[str]) -> None:
+    """Weaker memory orders are not explored, nor reductions among other accesses."""
     at = getattr(op, "mbarrier", None)
     narrow = isinstance(op, ops.MbarrierArriveOp) and op.memory is MemScope.CTA
     if getattr(op, "relaxed", False) or (at is not None and at.rank is not None and narrow):
         raise Untranslated(f"{type(op).__name__} relaxed, or of a scope that is too narrow")
-    if getattr(op, "reduce", None):
+    if getattr(op, "reduce", None) and not (
+        isinstance(op, ops.StoreOp) and op.dst.tensor not in written
+    ):
         raise Untranslated(f"{type(op).__name__} that reduces")
 
 
