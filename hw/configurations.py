@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -195,9 +196,15 @@ _WIDER = (
 )
 
 
-def _cooperative(m: int, n: int, k: int, l2: str = "cold", **params: int) -> Configuration:
-    sizes = {"m": m, "n": n, "k": k}
-    return Configuration(scenario="cooperative_gemm", params=sizes | params, l2=l2)
+def _product(
+    scenario: str, m: int, n: int, k: int, l2: str = "cold", **params: int
+) -> Configuration:
+    return Configuration(scenario=scenario, params={"m": m, "n": n, "k": k} | params, l2=l2)
+
+
+_cooperative = partial(_product, "cooperative_gemm")
+_pingpong = partial(_product, "pingpong_gemm")
+_multicast = partial(_product, "multicast_gemm")
 
 
 _COOPERATIVE = (
@@ -262,6 +269,39 @@ _IM2COL = (
     _of("tma_im2col", size=1, channels=256, stages=3),
 )
 
+_PINGPONG = (
+    _pingpong(128, 1024, 4096, "warm", ctas=1),
+    _pingpong(1024, 256, 512, "warm", ctas=1),
+    _pingpong(1024, 1024, 1024),
+    _pingpong(2048, 2048, 2048),
+    _pingpong(4096, 4096, 4096),
+    _pingpong(4096, 4096, 4096, stages=5),
+    _pingpong(4096, 4096, 4096, block_m=128, block_n=128, stages=6),
+    _pingpong(8192, 8192, 8192, block_m=128, block_n=128, stages=6),
+    _pingpong(8192, 1024, 4096, block_m=128, block_n=128, stages=5),
+    # edge tiles
+    _pingpong(4000, 4000, 4000),
+    _pingpong(3000, 2008, 2048, block_m=128, block_n=128),
+)
+
+_MULTICAST = (
+    # one cluster
+    _multicast(256, 1024, 4096, "warm", ctas=2),
+    _multicast(256, 512, 4096, "warm", ctas=4, cluster_n=2, narrow=1),
+    # the whole GPU
+    _multicast(1024, 1024, 1024, narrow=1),
+    _multicast(2048, 2048, 2048, narrow=1),
+    _multicast(4096, 4096, 4096),
+    _multicast(4096, 4096, 4096, narrow=1),
+    _multicast(4096, 4096, 4096, cluster_m=1, cluster_n=2, narrow=1),
+    _multicast(4096, 4096, 4096, cluster_n=2, ctas=128),
+    _multicast(4096, 4096, 4096, cluster_n=2, ctas=128, narrow=1),
+    _multicast(8192, 8192, 8192, narrow=1),
+    # edge tiles, and clusters that hang over
+    _multicast(4000, 4000, 4000, narrow=1),
+    _multicast(3000, 2008, 2048, cluster_n=2, ctas=128, narrow=1),
+)
+
 _SYNC = (
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}, l2="warm"),
     Configuration(scenario="sync_copy", params={"ctas": 1, "tiles": 256}),
@@ -282,7 +322,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "wider": _WIDER,
     "tma_copy": (*_TMA_COPY, *_WIDER[:4]),
     "hopper": (*_CLUSTER_SUM, *_TMA_REDUCE, *_DISPATCH, *_IM2COL),
-    "persistent": (*_COOPERATIVE,),
+    "persistent": (*_COOPERATIVE, *_PINGPONG, *_MULTICAST),
     "smoke": (
         _ring("warm", ctas=1, tiles=256),
         _ring(),

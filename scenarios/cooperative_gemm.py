@@ -21,7 +21,7 @@ TWINS = (
         name="ring_restarts",
         rule=Rule.DEADLOCK,
         summary="the producer begins every tile at the first stage",
-        params={"ctas": 1, "stages": 3},
+        params={"ctas": 1, "stages": 3, "k": 320},
     ),
     Twin(
         name="tail_not_released",
@@ -88,8 +88,16 @@ def cooperative_gemm(
     tiles = b.arg("tiles", raster.tiles)
     operands = Operands.declare(b, blocks)
     c = b.global_tensor("c", (m, n), c_type(f32), output=True)
-    epilogue = Epilogue.declare(b, c, block_m, block_n, buffers, twin)
     consumers_meet = b.named_barrier("consumers_meet", id=1, threads=128 * consumers)
+    epilogue = Epilogue.declare(
+        b,
+        blocks,
+        c_type(f32),
+        buffers=buffers,
+        meet=lambda: b.bar.sync(consumers_meet),
+        twin=twin,
+    )
+    c_map = epilogue.map_of(c)
     acc = [b.accumulator(f"acc{h}", n=block_n) for h in range(blocks.halves)]
     b.grid(raster.ctas)
     stride = max(raster.ctas - (twin == "tile_twice"), 1)
@@ -117,8 +125,15 @@ def cooperative_gemm(
                 if lag and twin != "tail_not_released":
                     operands.release(done)
                     done.advance()
-                epilogue.store(acc, first_row, corner, lambda: b.bar.sync(consumers_meet))
-            epilogue.drain()
+                epilogue.store(
+                    acc,
+                    first_row,
+                    lambda column, strip: b.tma.store(
+                        c_map, (corner[0], corner[1] + column), strip
+                    ),
+                )
+            if twin != "no_exit_wait":
+                epilogue.drain()
         with roles.producer():
             state = b.pipeline_state(stages, producer=True)
             rounded_down = (tiles - b.block_idx) // stride

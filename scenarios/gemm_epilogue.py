@@ -9,7 +9,8 @@ stores of a tile run under the mainloop of the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,12 +21,19 @@ from asyncsim import (
     Rule,
     ScheduleBuilder,
     ScheduleError,
-    Value,
     Work,
 )
-from asyncsim.build.handles import FragmentHandle, GlobalHandle, SmemHandle, TensorMapHandle
+from asyncsim.build.handles import (
+    FragmentHandle,
+    GlobalHandle,
+    SmemHandle,
+    TensorMapHandle,
+    TileView,
+)
 from asyncsim.build.value import Index
+from asyncsim.ir.dtype import DType
 from asyncsim.scenario import Twin
+from asyncsim.scenarios.gemm_operands import Blocks
 
 STRIP_BYTES = 128
 WARP_ROWS = 16  # of an accumulator, which has 64
@@ -122,50 +130,62 @@ STRIPS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Epilogue:
-    """A ring of strip buffers, each as high as a tile."""
+    """A ring of strip buffers, each as high as a tile. ``warps`` warps of the role share a tile;
+    ``meet`` is their barrier."""
 
     b: ScheduleBuilder
     strips: SmemHandle
-    c_map: TensorMapHandle
+    warps: int
+    meet: Callable[[], None]
     twin: str
 
     @classmethod
     def declare(
-        cls, b: ScheduleBuilder, c: GlobalHandle, rows: int, block_n: int, buffers: int, twin: str
+        cls,
+        b: ScheduleBuilder,
+        blocks: Blocks,
+        dtype: str,
+        *,
+        buffers: int,
+        meet: Callable[[], None],
+        twin: str,
     ) -> Epilogue:
-        """Raises ScheduleError if tiles of ``block_n`` columns do not go round the ring."""
-        dtype = c.decl.dtype
-        columns = STRIP_BYTES // dtype.bytes
-        if buffers < 1 or block_n % (columns * buffers):
+        """Raises ScheduleError if a tile does not go round the ring a whole number of times."""
+        columns = STRIP_BYTES // DType(dtype).bytes
+        if buffers < 1 or blocks.block_n % (columns * buffers):
             raise ScheduleError(
-                f"block_n = {block_n} in {dtype.value} with buffers = {buffers}",
+                f"block_n = {blocks.block_n} in {dtype} with buffers = {buffers}",
                 fix=f"a tile is a whole number of rounds of {buffers} strips of {columns} columns",
             )
-        strips = b.smem_tile("strips", (rows, columns), dtype, stages=buffers, swizzle=128)
-        c_map = b.tensor_map("c_map", c, box=(rows, columns), swizzle=128)
-        return cls(b, strips, c_map, twin)
+        box = (blocks.block_m, columns)
+        strips = b.smem_tile("strips", box, dtype, stages=buffers, swizzle=128)
+        return cls(b=b, strips=strips, warps=4 * blocks.warpgroups, meet=meet, twin=twin)
+
+    def map_of(self, c: GlobalHandle) -> TensorMapHandle:
+        """The map by which strips leave."""
+        name = f"{c.decl.name}_map"
+        return self.b.tensor_map(name, c, box=self.strips.decl.shape, swizzle=128)
 
     def store(
         self,
         acc: Sequence[FragmentHandle],
         first_row: Index,
-        corner: tuple[Value, Value],
-        sync: Callable[[], None],
+        leave: Callable[[Index, TileView], None],
     ) -> None:
-        """The accumulators of a warpgroup, 64 rows each, are rows from ``first_row`` on of the tile
-        at ``corner`` of C. ``sync`` is the barrier of all warps that share the tile."""
+        """The accumulators of a warpgroup, 64 rows each, are rows from ``first_row`` on of a tile.
+        ``leave`` issues the TMA store of the strip at a column of the tile."""
         b, twin = self.b, self.twin
         buffers, (_, columns) = self.strips.decl.stages, self.strips.decl.shape
         convert = STRIPS[self.strips.decl.dtype.value]
         for strip, first in enumerate(range(0, acc[0].decl.registers, columns // 2)):
             buffer = self.strips[strip % buffers]
             if twin != "no_read_wait":
-                with b.elect_thread():
+                with self.issuer():
                     b.bulk.wait_group(buffers - (twin != "read_too_loose"), read=True)
             if twin != "no_buffer_barrier":
-                sync()
+                self.meet()
             for h, rows in enumerate(acc):
                 row = first_row + h * 64 + b.warp_in_role % 4 * WARP_ROWS
                 part = buffer.box((row, 0), (WARP_ROWS, columns))
@@ -173,13 +193,19 @@ class Epilogue:
             if twin != "no_store_fence":
                 b.fence.proxy_async("shared")
             if twin != "no_store_barrier":
-                sync()
-            with b.elect_thread():
-                b.tma.store(self.c_map, (corner[0], corner[1] + strip * columns), buffer)
+                self.meet()
+            with self.issuer():
+                leave(strip * columns, buffer)
                 b.bulk.commit_group()
 
     def drain(self) -> None:
-        """Before the CTA ends: its stores have read shared memory."""
-        if self.twin != "no_exit_wait":
-            with self.b.elect_thread():
-                self.b.bulk.wait_group(0, read=True)
+        """Wait until all stores have read their strips."""
+        with self.issuer():
+            self.b.bulk.wait_group(0, read=True)
+
+    @contextmanager
+    def issuer(self) -> Iterator[None]:
+        """The one thread of a tile that issues its stores, and to which their groups belong."""
+        b = self.b
+        with b.when(b.warp_in_role % self.warps == 0), b.elect():
+            yield

@@ -6,7 +6,7 @@ them with wgmma, keep ``lag`` groups in flight, and release the stage of the gro
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -78,6 +78,11 @@ class Blocks:
         return -(-self.k // self.block_k)
 
     @property
+    def stage_bytes(self) -> int:
+        """Of a tile of A and one of B."""
+        return 2 * self.block_k * (self.block_m + self.block_n)
+
+    @property
     def halves(self) -> int:
         """Accumulators of 64 rows that a warpgroup holds."""
         return self.block_m // self.warpgroups // 64
@@ -99,11 +104,21 @@ class Operands:
     empty: MbarrierArray
 
     @classmethod
-    def declare(cls, b: ScheduleBuilder, blocks: Blocks) -> Operands:
+    def declare(
+        cls,
+        b: ScheduleBuilder,
+        blocks: Blocks,
+        *,
+        released_by: int = 0,
+        shared: tuple[int, int] = (1, 1),
+    ) -> Operands:
+        """``released_by``: arrivals that empty a stage, if not one of each warpgroup. ``shared``:
+        CTAs that bring a tile of A together, and of B; a box is the part of one."""
         x, stages, swizzle = blocks, blocks.stages, 2 * blocks.block_k
         a = b.global_tensor("a", (x.m, x.k), "bf16")
         b_t = b.global_tensor("b", (x.n, x.k), "bf16")
-        box_a, box_b = (x.block_m, x.block_k), (x.block_n, x.block_k)
+        tile_a, tile_b = (x.block_m, x.block_k), (x.block_n, x.block_k)
+        box_a, box_b = (x.block_m // shared[0], x.block_k), (x.block_n // shared[1], x.block_k)
         return cls(
             b,
             blocks,
@@ -111,25 +126,25 @@ class Operands:
             b_t,
             b.tensor_map("a_map", a, box=box_a, swizzle=swizzle),
             b.tensor_map("b_map", b_t, box=box_b, swizzle=swizzle),
-            b.smem_tile("a_tile", box_a, "bf16", stages=stages, swizzle=swizzle),
-            b.smem_tile("b_tile", box_b, "bf16", stages=stages, swizzle=swizzle),
+            b.smem_tile("a_tile", tile_a, "bf16", stages=stages, swizzle=swizzle),
+            b.smem_tile("b_tile", tile_b, "bf16", stages=stages, swizzle=swizzle),
             b.mbarriers("full", count=1, stages=stages),
-            b.mbarriers("empty", count=blocks.warpgroups, stages=stages),
+            b.mbarriers("empty", count=released_by or blocks.warpgroups, stages=stages),
         )
 
-    def init(self) -> None:
-        """By one thread of the block; all the others wait until it is done."""
+    def init(self, meet: Callable[[], None] | None = None) -> None:
+        """By one thread of the block; all the others ``meet`` it, at the block's barrier."""
         b = self.b
         with b.elect_thread():
             b.mbarrier.init_all(self.full, self.empty)
             b.fence.mbarrier_init()
-        b.bar.sync()
+        (meet or b.bar.sync)()
 
     def fetch(self, state: PipelineState, row0: Index, col0: Index, i: Value) -> None:
         """Bring step ``i`` of the tile at (``row0``, ``col0``) when its stage is empty."""
         b, x, full = self.b, self.blocks, self.full[state.stage]
         b.mbarrier.wait(self.empty[state.stage], state.phase)
-        b.mbarrier.arrive_expect_tx(full, 2 * x.block_k * (x.block_m + x.block_n))
+        b.mbarrier.arrive_expect_tx(full, x.stage_bytes)
         b.tma.load(self.a_tile[state.stage], self.a_map, (row0, i * x.block_k), full)
         b.tma.load(self.b_tile[state.stage], self.b_map, (col0, i * x.block_k), full)
         state.advance()
@@ -187,10 +202,12 @@ class Roles:
             yield
 
     @contextmanager
-    def producer(self) -> Iterator[None]:
-        """One thread runs the body."""
+    def producer(self, tail: Callable[[], None] | None = None) -> Iterator[None]:
+        """One thread runs the body, all warps of the role the ``tail`` after it."""
         with self.b.role("producer", warps=4 if self.setmaxnreg else 1):
             if self.setmaxnreg:
                 self.b.setmaxnreg.dec(REGISTERS[self.warpgroups].producer)
             with self.b.elect_thread():
                 yield
+            if tail is not None:
+                tail()

@@ -51,6 +51,13 @@ class PipelineState:
             if flip:
                 self._phase.set(self._phase ^ 1)
 
+    def skip(self, stages: Index) -> None:
+        """So many stages on at once, past what another role or warpgroup consumes."""
+        k = self._builder
+        ahead = k.var(f"{self._stage.name}_ahead", self._stage + stages)
+        self._phase.set(self._phase ^ (ahead // self.stages & 1))
+        self._stage.set(ahead % self.stages)
+
     def reset(self, *, phase: int) -> None:
         """Back to stage 0 with the given phase."""
         self._stage.set(0)

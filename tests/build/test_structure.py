@@ -302,6 +302,16 @@ def test_a_ring_of_one_stage_flips_every_time_unless_told_not_to():
     assert [s.var for s in k.finish().body] == ["stage", "phase", "phase"]
 
 
+def test_a_pipeline_state_skips_stages():
+    k = new()
+    state = k.pipeline_state(3)
+    state.skip(7)
+    *_, ahead, phase, stage = k.finish().body
+    assert (ahead.var, text(ahead.value)) == ("stage_ahead", "stage + 7")
+    assert (phase.var, text(phase.value)) == ("phase", "phase ^ stage_ahead // 3 & 1")
+    assert (stage.var, text(stage.value)) == ("stage", "stage_ahead % 3")
+
+
 def test_pipeline_verbs_are_barrier_ops():
     k = new()
     full, empty = k.mbarriers("full", count=1, stages=2), k.mbarriers("empty", count=1, stages=2)

@@ -11,6 +11,8 @@ from asyncsim.scenarios.cluster_sum import cluster_sum
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.dispatch import dispatch
+from asyncsim.scenarios.multicast_gemm import multicast_gemm
+from asyncsim.scenarios.pingpong_gemm import pingpong_gemm
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
 from asyncsim.scenarios.tma_copy import tma_copy
@@ -79,6 +81,39 @@ def test_gemm_is_exact_in_every_order(params, order):
 )
 def test_cooperative_gemm_is_exact_in_every_order(params, order):
     schedule = cooperative_gemm.build(params)
+    inputs = make_inputs(schedule)
+    got = evaluate(schedule, inputs, order=order)["c"]
+    assert np.array_equal(got, product(inputs).astype(got.dtype))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"m": 200, "n": 520, "k": 136, "ctas": 3, "band": 2},
+        {"m": 328, "n": 136, "k": 72, "ctas": 2, "block_n": 64, "block_k": 32, "f32": 1},
+        {"m": 384, "n": 128, "k": 64, "block_m": 128, "block_n": 128, "stages": 1, "lag": 0},
+        {"m": 384, "n": 128, "k": 200, "block_m": 128, "block_n": 128, "ctas": 1},
+    ],
+)
+def test_pingpong_gemm_is_exact_in_every_order(params, order):
+    schedule = pingpong_gemm.build(params)
+    inputs = make_inputs(schedule)
+    got = evaluate(schedule, inputs, order=order)["c"]
+    assert np.array_equal(got, product(inputs).astype(got.dtype))
+
+
+@pytest.mark.parametrize("order", ORDERS[1::2])
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"m": 200, "n": 520, "k": 136, "ctas": 4},
+        {"m": 328, "n": 136, "k": 72, "cluster_m": 1, "cluster_n": 2, "block_n": 64, "f32": 1},
+        {"m": 320, "n": 136, "k": 72, "block_n": 128, "cluster_n": 2, "consumers": 1},
+    ],
+)
+def test_multicast_gemm_is_exact_in_every_order(params, order):
+    schedule = multicast_gemm.build(params)
     inputs = make_inputs(schedule)
     got = evaluate(schedule, inputs, order=order)["c"]
     assert np.array_equal(got, product(inputs).astype(got.dtype))

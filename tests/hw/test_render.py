@@ -25,6 +25,8 @@ SMALL = {
     "ws_gemm": {"stages": 2, "block_m": 64, "block_n": 8, "block_k": 16},
     "cooperative_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "ctas": 4},
     "cp_async_multistage": {"stages": 2, "tile_bytes": 2048, "ffma": 4},
+    "multicast_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "cluster_n": 2},
+    "pingpong_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "ctas": 4},
     "sgemm_cp_async": {"stages": 2, "beta": 2},
     "sync_copy": {"tile_bytes": 4096, "ffma": 4},
     "tma_copy": {"m": 64, "n": 64},

@@ -92,11 +92,13 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_cooperative_gemm(
         v_done_stage = 0;
         v_done_phase = (v_done_phase ^ 1);
       }
-      if (warp_in_role == 0 && elect_one()) {
-        if (guard.aborted) goto abandoned_15;
-        // #15 WaitGroup (gemm_epilogue.py)
-        bulk_wait_read<0>();
-      abandoned_15:;
+      if ((warp_in_role & 7) == 0) {
+        if (elect_one()) {
+          if (guard.aborted) goto abandoned_15;
+          // #15 WaitGroup (gemm_epilogue.py)
+          bulk_wait_read<0>();
+        abandoned_15:;
+        }
       }
       // #16 BarSync (cooperative_gemm.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
@@ -117,26 +119,27 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_cooperative_gemm(
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       // #19 BarSync (cooperative_gemm.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
-      if (warp_in_role == 0 && elect_one()) {
-        if (guard.aborted) goto abandoned_20;
-        // #20 TmaStore (gemm_epilogue.py)
-        tma_store(m_c_map, smem_base + 12288, ((block_x + v_t * 4) >> 8) * 512 + (((block_x + v_t * 4) & 255) & 7) * 64, (((block_x + v_t * 4) & 255) >> 3) * 128);
-        // #21 CommitGroup (gemm_epilogue.py)
-        bulk_commit();
-      abandoned_20:;
+      if ((warp_in_role & 7) == 0) {
+        if (elect_one()) {
+          if (guard.aborted) goto abandoned_20;
+          // #20 TmaStore (cooperative_gemm.py)
+          tma_store(m_c_map, smem_base + 12288, ((block_x + v_t * 4) >> 8) * 512 + (((block_x + v_t * 4) & 255) & 7) * 64, (((block_x + v_t * 4) & 255) >> 3) * 128);
+          // #21 CommitGroup (gemm_epilogue.py)
+          bulk_commit();
+        abandoned_20:;
+        }
       }
     }
-    if (warp_in_role == 0 && elect_one()) {
-      if (guard.aborted) goto abandoned_22;
-      // #22 WaitGroup (gemm_epilogue.py)
-      bulk_wait_read<0>();
-    abandoned_22:;
-      if (guard.aborted) drain();
-      CLOCK_END();
-    } else if (warp_in_role != 0) {
-      if (guard.aborted) drain();
-      if (elect_one()) CLOCK_END();
+    if ((warp_in_role & 7) == 0) {
+      if (elect_one()) {
+        if (guard.aborted) goto abandoned_22;
+        // #22 WaitGroup (gemm_epilogue.py)
+        bulk_wait_read<0>();
+      abandoned_22:;
+      }
     }
+    if (guard.aborted) drain();
+    if (elect_one()) CLOCK_END();
   } else if (warp < 12) {  // role producer
     const int warp_in_role = warp - 8;
     const int thread_in_role = warp_in_role * 32 + lane;
