@@ -4,7 +4,8 @@ that is not needed.
 An execution that fails is replayed in its own order, but only up to a place in each warp's stream,
 and with some of its landings. Places move towards the start as long as the finding appears: what is
 left cannot lose its last step in any warp, nor a landing. A hang must be reached within the places,
-and stay when all others go on as they like.
+and stay when all others go on as they like. What is left behind at the end of the kernel must have
+been begun within the places, and be left when all have gone on to their end.
 """
 
 from __future__ import annotations
@@ -15,10 +16,11 @@ from itertools import count as numbers
 from itertools import islice
 
 from asyncsim.check.execution import Execution
+from asyncsim.check.exits import check_exit
 from asyncsim.check.findings import Candidate, candidates_of
 from asyncsim.check.model import Agent, Step, Who
 from asyncsim.check.policy import Policy
-from asyncsim.check.report import Breach
+from asyncsim.check.report import Breach, End
 from asyncsim.check.witness import whole
 from asyncsim.rules import Finding, WitnessStep
 from asyncsim.stream.program import Event
@@ -97,7 +99,7 @@ class InOrder:
     """The recorded order within bounds; then, if ``goes_on``, all that is left, in that order.
 
     ``stuck``: who was blocked where when nothing within the bounds could go on; ``steps``: how many
-    had been logged then.
+    had been logged then; ``places``: how far each warp had come.
     """
 
     def __init__(self, order: Order, bounds: Bounds, *, goes_on: bool) -> None:
@@ -107,6 +109,7 @@ class InOrder:
         self._last = len(order)
         self.stuck: frozenset[Choice] = frozenset()
         self.steps: int | None = None
+        self.places: dict[int, int] = {}
 
     def issued(self, execution: Execution) -> None:
         pass
@@ -127,6 +130,8 @@ class InOrder:
                     (a.warp.index, a.who, a.pos) for a in execution.agents if a.blocked
                 )
                 self.steps = len(execution.recent)
+                for a in execution.agents:
+                    self.places[a.warp.index] = min(self.places.get(a.warp.index, a.pos), a.pos)
                 self._bounded = False
             else:
                 return None
@@ -188,6 +193,10 @@ class Shortening:
         whole_run = run(recorded)
         self._order: Order = recorded.order
         self._found = self._look(whole_run, hang=not recorded.over)
+        self._at_exit = self._found is None and whole_run.report.end is End.FINISHED
+        if self._at_exit:
+            check_exit(whole_run)
+            self._found = self._look(whole_run, hang=False)
         self._tried = 0
         ends = {w.index: _end(whole_run, w.index) for w in whole_run.warps}
         landings = frozenset(key for key in self._order if len(key) == 4)
@@ -211,9 +220,14 @@ class Shortening:
         found = self._found
         if found is None:
             return False
-        policy = InOrder(self._order, bounds, goes_on=found.hang)
+        policy = InOrder(self._order, bounds, goes_on=found.hang or self._at_exit)
         execution = self._run(policy)
         self._tried += execution.report.steps
+        if self._at_exit:
+            if any(policy.places.get(s.warp.index, 0) <= s.pos for s in found.last):
+                return False
+            if execution.report.end is End.FINISHED:
+                check_exit(execution)
         if found.hang and not {(s.warp.index, s.who, s.pos) for s in found.last} <= policy.stuck:
             return False
         shown = self._look(execution, hang=found.hang)

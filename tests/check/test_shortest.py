@@ -74,6 +74,30 @@ def too_many() -> Schedule:
     return k.finish()
 
 
+def left() -> Schedule:
+    """A store that nobody waits for, among warps that go on without it."""
+    k = ScheduleBuilder("left")
+    out = k.global_tensor("out", (4, 32), "f32", output=True)
+    rows, tile = k.tensor_map("rows", out, box=(1, 32)), k.smem_tile("tile", (1, 32), "f32")
+    idle = k.mbarriers("idle", count=1)
+    x = written(k, "x", registers=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(idle)
+    k.bar.sync()
+    with k.specialize():
+        with k.role("stores", warps=1):
+            k.mem.st_shared(tile[0].box((0, k.lane), (1, 1)), x.all)
+            k.fence.proxy_async("shared")
+            k.bar.warp_sync()
+            with k.elect():
+                k.tma.store(rows, (0, 0), tile[0])
+                k.bulk.commit_group()
+        with k.role("other", warps=1), k.elect(), k.loop(3) as i:
+            k.mbarrier.arrive(idle[0])
+            k.mbarrier.wait(idle[0], i % 2)
+    return k.finish()
+
+
 FAMILIES = {
     "race": scenario("tma_ring", "early_release", tiles=8, stages=2, consumers=2),
     "group": scenario("cp_async_multistage", "commit_if_copied", tiles=6, ctas=1, tile_bytes=2048),
@@ -81,6 +105,7 @@ FAMILIES = {
     "deadlock": both_wait_first,
     "phase": lapped,
     "count": too_many,
+    "exit": left,
 }
 
 
@@ -141,6 +166,17 @@ def test_an_overflow_needs_no_more_than_fills_the_barrier() -> None:
         "r2 warp 0: block barrier",
         "r0 warp 0, elected lane: mbarrier.arrive a[0]",
         "r2 warp 0, elected lane: mbarrier.arrive a[0] x2",
+    ]
+
+
+def test_what_is_left_at_the_end_is_begun_by_its_warp() -> None:
+    """The others are at the block barrier; how they go on from there is no matter."""
+    assert steps_of(left(), Rule.OUTSTANDING_AT_EXIT) == [
+        "stores warp 0, elected lane: mbarrier.init idle[0] count 1",
+        "stores warp 0: block barrier",
+        "other warp 0: block barrier",
+        "stores warp 0: fence.proxy.async (shared)",
+        "stores warp 0, elected lane: TMA store tile -> out",
     ]
 
 

@@ -37,7 +37,7 @@ def independent(x: Explorer, state: State, i: int, act: Act) -> bool:
         return not r.named >> act.target & 1
     if do in ON_BARRIER and not _barrier_free(state, act, r):
         return False
-    unfenced = any(bar is not None and bar[4] for bar in state[1])
+    unfenced = any(bar is not None and bar[4] > 0 for bar in state[1])
     fences = do is Do.FENCE_INIT or act.fences_inits > 0
     if fences and (r.inits or (unfenced and r.copies)):
         return False

@@ -16,12 +16,13 @@ from tests.oracle.rings import chance
 RANKS = 2
 
 
-def _cluster(k: ScheduleBuilder, rng: Random) -> None:
+def cluster_of_two(k: ScheduleBuilder, rng: Random) -> None:
+    """One or two clusters."""
     k.grid(RANKS * rng.choice([1, 1, 2]))
     k.cluster(RANKS)
 
 
-def _begin(k: ScheduleBuilder, rng: Random, *arrays) -> None:  # type: ignore[no-untyped-def]
+def begin(k: ScheduleBuilder, rng: Random, *arrays) -> None:  # type: ignore[no-untyped-def]
     """Init, fence, and the peer runs: mostly."""
     with k.elect_thread():
         k.mbarrier.init_all(*arrays)
@@ -38,7 +39,7 @@ def _begin(k: ScheduleBuilder, rng: Random, *arrays) -> None:  # type: ignore[no
 def multicast_ring(rng: Random) -> Schedule:
     """Each CTA loads its part of a stage to both, and releases to both; or only to itself."""
     k = ScheduleBuilder("multicast_ring")
-    _cluster(k, rng)
+    cluster_of_two(k, rng)
     stages, tiles = rng.choice([1, 1, 2]), rng.randint(1, 2)
     alone = chance(rng, 0.2)  # no multicast: each CTA for itself
     source = k.global_tensor("source", (RANKS * tiles * 2, 32), "f32")
@@ -48,7 +49,7 @@ def multicast_ring(rng: Random) -> Schedule:
     both = not alone and chance(rng, 0.9)
     empty = k.mbarriers("empty", count=2 if both else 1, stages=stages)
     x = written(k, "x", registers=1)
-    _begin(k, rng, full, empty)
+    begin(k, rng, full, empty)
     first = k.block_idx // RANKS * tiles
     last = chance(rng, 0.9)
     with k.specialize():
@@ -89,14 +90,14 @@ def multicast_ring(rng: Random) -> Schedule:
 def mailbox(rng: Random) -> Schedule:
     """Rank 0 sends rows to rank 1, by st.async or by st.shared and an arrive; slots come back."""
     k = ScheduleBuilder("mailbox")
-    _cluster(k, rng)
+    cluster_of_two(k, rng)
     slots, rounds = rng.choice([1, 1, 2]), rng.randint(1, 4)
     by_async = chance(rng, 0.5)
     box = k.smem_tile("box", (1, 32), "f32", stages=slots)
     full = k.mbarriers("full", count=1, stages=slots)
     free = k.mbarriers("free", count=1, stages=slots)
     x = written(k, "x", registers=1)
-    _begin(k, rng, full, free)
+    begin(k, rng, full, free)
     returns = chance(rng, 0.9)
     with k.when(k.cta_rank == 0):
         state = k.pipeline_state(slots, producer=True)
@@ -134,7 +135,7 @@ def mailbox(rng: Random) -> Schedule:
 def exchange(rng: Random) -> Schedule:
     """Rounds of the cluster barrier: each CTA stores a row, and reads its own or its peer's."""
     k = ScheduleBuilder("exchange")
-    _cluster(k, rng)
+    cluster_of_two(k, rng)
     warps, rounds = rng.choice([1, 1, 2]), rng.randint(1, 3)
     k.block(warps)
     row = k.smem_tile("row", (warps, 32), "f32", stages=rng.choice([1, 2]))
@@ -162,14 +163,14 @@ def exchange(rng: Random) -> Schedule:
 def meetings(rng: Random) -> Schedule:
     """Warps of both CTAs meet on one mbarrier of rank 0, and on one of each CTA; any order."""
     k = ScheduleBuilder("meetings")
-    _cluster(k, rng)
+    cluster_of_two(k, rng)
     warps, rounds = rng.choice([1, 2]), rng.randint(1, 3)
     k.block(warps)
     hub = k.mbarriers("hub", count=RANKS * warps)
     own = k.mbarriers("own", count=rng.choice([1, warps]))
     cell = k.smem_tile("cell", (1, 32), "f32")[0]
     x = written(k, "x", registers=1)
-    _begin(k, rng, hub, own)
+    begin(k, rng, hub, own)
     lead = chance(rng, 0.6)
     with k.loop(rounds) as i:
         with k.when(k.warp_in_role == i % warps):

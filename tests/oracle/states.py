@@ -8,7 +8,7 @@ nothing that others may still do, it stands for all orders.
 
 from __future__ import annotations
 
-from tests.oracle import clusters, leaving
+from tests.oracle import clusters, leaving, updates
 from tests.oracle.acts import ANY, UNWRITTEN, Act, Do, Fault, Machine, Use
 from tests.oracle.explorer import LanesPart, TooLarge
 from tests.oracle.freedom import independent, landing_free
@@ -268,6 +268,8 @@ class Explorer:
                 if act.kept >= 0 and bar is not None:
                     kept = put(kept, act.kept, (act.target, bar[0]))
                 bars = put(bars, act.target, arrived_on(bars[act.target], act))
+                if act.peers:
+                    bars = updates.told(bars, self._barriers_of(self.rank_of[i]))
             case Do.PEEK:
                 bar = bars[act.target]
                 if bar is None:
@@ -291,6 +293,7 @@ class Explorer:
                 self._published(i, act, bar)
                 if act.use.is_async:
                     self._asynchronous(act.use, dirty, read)
+                    self._read(act.use, values)
                 bars = put(bars, act.target, (*bar[:2], bar[2] + act.raises, *bar[3:]))
                 flying |= 1 << self.copy_of[i, pcs[i]]
             case Do.ISSUE | Do.MMA:
@@ -309,13 +312,10 @@ class Explorer:
             case Do.MMA_WAIT:
                 pass
             case Do.FENCE_INIT:
-                bars = tuple(b and ((*b[:4], 0) if b[4] == i + 1 else b) for b in bars)
+                bars = tuple(b and ((*b[:4], updates.FENCED) if b[4] == i + 1 else b) for b in bars)
             case Do.FENCE_PROXY:
                 dirty, read = dirty & ~act.space, read & ~act.space
-                bars = tuple(
-                    (*bar[:4], 0) if bar and act.fences_inits >> b & 1 else bar
-                    for b, bar in enumerate(bars)
-                )
+                bars = updates.fenced(bars, act.fences_inits, self._barriers_of(self.rank_of[i]))
             case Do.BAR_ARRIVE:
                 done, agreed, arrived = named[act.target]
                 bit = 1 << (i // 2)
@@ -338,14 +338,24 @@ class Explorer:
             self._read(act.use, values)
         if self.left:
             named = leaving.settled(self, moved, i, named)
-        turn = clusters.settled(self, tuple(moved), turn)
+        rounds, turn = turn[0], clusters.settled(self, tuple(moved), turn)
+        if turn[0] > rounds:
+            bars = updates.told(bars, range(self.m.barriers))
         return (tuple(moved), bars, named, held, flying, values, dirty, read, kept, turn)
 
     def _published(self, i: int, act: Act, bar: Bar | None) -> None:
         """The async proxy and other CTAs need the init of a barrier fenced."""
-        used = (act.do is Do.COPY and not act.lands) or act.peers
-        if used and bar is not None and bar[4] and (self.warnings or bar[4] != i + 1):
+        if bar is None or not bar[4]:
+            return
+        used = act.do is Do.COPY and not act.lands and bar[4] != updates.FENCED
+        peer = act.peers and act.target not in self._barriers_of(self.rank_of[i])
+        if (used or peer) and (self.warnings or bar[4] != i + 1):
             self.trouble.add("init fence")
+
+    def _barriers_of(self, rank: int) -> range:
+        """The mbarriers of a CTA."""
+        each = self.m.barriers // self.m.ctas
+        return range(rank * each, (rank + 1) * each)
 
     def _may_part(self, i: int, act: Act, bar: Bar | None) -> None:
         """More lanes arrive than the phase still takes, but a phase takes a whole warp."""

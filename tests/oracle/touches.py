@@ -54,6 +54,11 @@ class Touches:
                     self._global(src, env, lanes, False, False),
                     self._smem(dst, env, lanes, True, False, src, op),
                 ]
+            case ops.BulkSend(dst=dst, src=view):
+                found += [
+                    self._smem(view, env, lanes, False, True),
+                    self._smem(dst, env, lanes, True, True),
+                ]
             case ops.TmaStore(dst=box, src=view) | ops.BulkStore(dst=box, src=view):
                 found += [
                     self._smem(view, env, lanes, False, True),
@@ -86,9 +91,12 @@ class Touches:
         match op:
             case ops.CpAsync(src=box, src_bytes=kept) if kept is None or self._value(kept)(env):
                 pass
-            case ops.LdGlobal(src=box) | ops.StGlobal(dst=box, clip=False):
-                pass
-            case ops.BulkLoad(src=box) | ops.BulkStore(dst=box):
+            case (
+                ops.LdGlobal(src=box)
+                | ops.StGlobal(dst=box, clip=False)
+                | ops.BulkLoad(src=box)
+                | ops.BulkStore(dst=box)
+            ):
                 pass
             case _:
                 return

@@ -129,6 +129,8 @@ class Translator:
         """The acts of an op; a multicast is a copy to each receiver."""
         _known(op, self.touches.written)
         mask = getattr(op, "multicast", None)
+        if isinstance(op, ops.PrefetchOp):
+            return []
         if not isinstance(op, ops.LoadOp) or mask is None:
             return [self._raw(op, pos, env)]
         bits, tx = value_of(mask, env), self.touches.tile_bytes(op.dst)
@@ -176,6 +178,11 @@ class Translator:
                     self.trouble.add("parity")
                 do = Do.WAIT if isinstance(op, ops.MbarrierWait) else Do.PEEK
                 return replace(raw, do=do, target=self._barrier(ref, env), n=bit)
+            case ops.BulkSend(mbarrier=ref, src=view):
+                tx, target = self.touches.tile_bytes(view), self._barrier(ref, env)
+                if self.owner(target) == env[Builtin.CTA_RANK.value]:
+                    self.trouble.add("sent to the own CTA")
+                return replace(raw, do=Do.COPY, target=target, tx=tx, touches=self._parts(op, env))
             case ops.TmaLoad(mbarrier=ref, dst=dst) | ops.BulkLoad(mbarrier=ref, dst=dst):
                 tx = self.touches.tile_bytes(dst)
                 target = self._barrier(ref, env)

@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from tests.oracle.acts import Act, Fault, Use
 
-Bar = tuple[int, int, int, int, int]  # phase, count, pending, tx, unfenced init: chain + 1
+Bar = tuple[int, int, int, int, int]
+"""Phase, count, pending, tx; and of the init, the chain + 1 while nobody has fenced it, then FENCED
+until its CTA has told the others. A copy that lands tells nobody of what its issuer has done."""
+FENCED = -1
+
+
+def fenced(bars: tuple[Bar | None, ...], covered: int, own: range) -> tuple[Bar | None, ...]:
+    """After a proxy fence by a CTA with mbarriers of its own: what it covers, it may use; of these
+    the others do not know yet."""
+    return tuple(
+        (*bar[:4], FENCED if b in own else 0) if bar and bar[4] and covered >> b & 1 else bar
+        for b, bar in enumerate(bars)
+    )
+
+
+def told(bars: tuple[Bar | None, ...], own: range) -> tuple[Bar | None, ...]:
+    """After a release of what has been done to some mbarriers."""
+    if not any(bars[b] and bars[b][4] == FENCED for b in own):  # type: ignore[index]
+        return bars
+    return tuple(
+        (*bar[:4], 0) if b in own and bar and bar[4] == FENCED else bar
+        for b, bar in enumerate(bars)
+    )
 
 
 def arrived_on(bar: Bar | None, act: Act) -> Bar:
