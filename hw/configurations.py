@@ -312,6 +312,29 @@ _SYNC = (
     Configuration(scenario="sync_copy", params={"ctas": 528, "tiles": 32}),
 )
 
+
+def _attention(l2: str = "warm", **params: int) -> Configuration:
+    return Configuration(scenario="flash_attention", params=params, l2=l2)
+
+
+_ATTENTION = (
+    _attention(),
+    _attention(causal=1),
+    _attention(overlap=0),
+    _attention(pingpong=0),
+    _attention(overlap=0, pingpong=0),
+    _attention(causal=1, overlap=0),
+    _attention(causal=1, pingpong=0),
+    _attention(block_n=176),
+    _attention(hdim=64),
+    _attention(hdim=64, consumers=3),
+    _attention(hdim=256, heads=32),
+    _attention(seq=16384, heads=16),
+    _attention(seq=16384, heads=16, causal=1),
+    _attention(seq=4000, heads=64, causal=1),
+    _attention(seq=1000, heads=128),
+)
+
 SETS: dict[str, tuple[Configuration, ...]] = {
     "slice": (*_RING, *_GEMM, *_MULTISTAGE),
     "tma_ring": _RING,
@@ -323,6 +346,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "tma_copy": (*_TMA_COPY, *_WIDER[:4]),
     "hopper": (*_CLUSTER_SUM, *_TMA_REDUCE, *_DISPATCH, *_IM2COL),
     "persistent": (*_COOPERATIVE, *_PINGPONG, *_MULTICAST),
+    "flash_attention": _ATTENTION,
     "smoke": (
         _ring("warm", ctas=1, tiles=256),
         _ring(),

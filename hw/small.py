@@ -47,6 +47,11 @@ CLEAN = (
     _small("multicast_gemm", stages=1, lag=0, m=256, n=512, k=320, ctas=4, f32=1),
     _small("multicast_gemm", stages=2, m=328, n=392, k=200, block_n=128, cluster_n=2, ctas=4),
     _small("multicast_gemm", stages=4, m=700, n=1024, k=256, cluster_m=1, cluster_n=2, narrow=1),
+    _small("flash_attention", stages=2, seq=384, heads=2, hdim=64),
+    _small("flash_attention", stages=3, seq=500, heads=2, hdim=128, block_n=64, causal=1),
+    _small("flash_attention", stages=1, seq=450, heads=2, hdim=128, overlap=0, causal=1),
+    _small("flash_attention", stages=2, seq=320, heads=1, hdim=256, pingpong=0, causal=1),
+    _small("flash_attention", stages=4, seq=700, heads=1, hdim=64, consumers=3, causal=1, f16=1),
     _small("tma_copy", m=16, n=32),
     _small("tma_copy", m=40, n=72),
     _small("tma_copy", m=256, n=512),
@@ -71,6 +76,7 @@ CLEAN = (
 _SIZES = {
     "m": 256, "n": 256, "k": 512, "ctas": 8, "tiles": 24,
     "rows": 24, "clusters": 4, "batch": 2, "height": 24, "width": 24,
+    "seq": 512, "heads": 2, "hdim": 64,
 }  # fmt: skip
 _PROVOKING: dict[str, tuple[dict[str, int], ...]] = {
     # short tiles in one stage: a refill comes as soon after the release as it can

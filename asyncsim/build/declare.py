@@ -67,8 +67,13 @@ class Declarations:
         strides: Sequence[int] | None = None,
         output: bool = False,
         fill: Fill = Fill.RANDOM,
+        tolerance: float = 0.0,
     ) -> GlobalHandle:
-        """A tensor in global memory: ``shape`` and ``strides`` in elements, row-major default."""
+        """A tensor in global memory: ``shape`` and ``strides`` in elements, row-major default.
+
+        ``tolerance``: how far an inexact output may be from its evaluation, for values up to 1; of
+        the value beyond. 0 compares bit for bit.
+        """
         self._new_name(name)
         extents = _extents(shape, f"tensor {name!r}")
         if strides is None:
@@ -88,6 +93,7 @@ class Declarations:
             dtype=_dtype(dtype),
             output=output,
             fill=Fill.ZERO if output else fill,
+            tolerance=tolerance,
             loc=caller(),
         )
         self._decls.append(decl)

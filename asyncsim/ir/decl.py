@@ -56,6 +56,9 @@ class GlobalTensor:
     """A tensor in global memory, row-major strides in elements unless given.
 
     ``apart``: that no two accesses of the kernel meet in it is known, and not asked again.
+    ``tolerance``: of an output that is not exact (approximate functions, rounding in another
+    order): by how much an element may differ from the evaluation, for values up to 1, and by how
+    much of its value beyond.
     """
 
     name: str
@@ -65,6 +68,7 @@ class GlobalTensor:
     output: bool = False
     fill: Fill = Fill.RANDOM
     apart: bool = False
+    tolerance: float = 0.0
     loc: SourceLoc | None = None
 
 

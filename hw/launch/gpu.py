@@ -68,7 +68,7 @@ class Gpu:
             ) from None
         self.stream = self.device.create_stream()
         self._eviction: Any = None
-        self._comparison: Any = None
+        self._comparisons: dict[str, Any] = {}
         self.done, self.launched = 0, False
         self.facts = self._facts()
 
@@ -318,14 +318,20 @@ class Gpu:
         """Set the last word of the report if a tensor is not as its image, bytes and mask, says."""
         from cuda.core import LaunchConfig, launch
 
-        if self._comparison is None:
-            self._comparison = self._own_kernel("compare")
+        name = "compare_near" if t.near else "compare"
+        if name not in self._comparisons:
+            self._comparisons[name] = self._own_kernel(name)
         size = t.elements * t.element_bytes
         have, want = int(tensor.handle), int(image.handle)
-        flag = int(report.handle) + 4 * REPORT_WORDS
-        args = (np.uint64(v) for v in (have, want, want + size, size, flag))
+        flag = np.uint64(int(report.handle) + 4 * REPORT_WORDS)
+        args: list[Any] = [np.uint64(v) for v in (have, want, want + size)]
+        if t.near:
+            kind = ("f32", "f16", "bf16").index(t.dtype)
+            args += [np.uint64(t.elements), np.uint32(kind), np.float32(t.near), flag]
+        else:
+            args += [np.uint64(size), flag]
         grid = min(528, -(-size // 512))
-        launch(self.stream, LaunchConfig(grid=grid, block=512), self._comparison, *args)
+        launch(self.stream, LaunchConfig(grid=grid, block=512), self._comparisons[name], *args)
 
     def _own_kernel(self, name: str) -> Any:
         """The kernel NAME of NAME.cu beside this file."""

@@ -106,7 +106,7 @@ def _tensor(
     path = ""
     if data is not None:
         path = str(folder / f"{t.name}.in.bin")
-        _laid_out(t, data, elements).tofile(path)
+        laid_out(t, data, elements).tofile(path)
     wanted = ""
     if image is not None:
         wanted = str(folder / f"{t.name}.expected.bin")
@@ -118,6 +118,8 @@ def _tensor(
         fill=0 if reduced and data is None else 0xFF,
         output=str(folder / f"{t.name}.out.bin") if t.output and read else "",
         expected=wanted,
+        near=t.tolerance,
+        dtype=t.dtype.value,
     )
 
 
@@ -128,19 +130,19 @@ def _write_image(t: GlobalTensor, image: Image, elements: int, path: Path) -> No
     values = np.ascontiguousarray(image.values)
     chosen = np.ascontiguousarray(image.compared).astype(np.dtype(f"i{t.dtype.bytes}"))
     with path.open("wb") as file:
-        _laid_out(t, values, elements).tofile(file)
-        _laid_out(t, -chosen, elements).tofile(file)
+        laid_out(t, values, elements).tofile(file)
+        laid_out(t, -chosen, elements).tofile(file)
 
 
-def _laid_out(t: GlobalTensor, data: Array, elements: int) -> Array:
-    """The elements in memory order (strides of its own leave gaps, filled with zeros)."""
+def laid_out(t: GlobalTensor, data: Array, elements: int) -> Array:
+    """The elements in memory order (strides of its own may leave gaps, filled with zeros)."""
     import numpy as np
 
-    if data.flags.c_contiguous and elements == data.size:
+    strides = tuple(s * data.itemsize for s in t.strides)
+    if data.strides == strides:
         return data
     bits = np.dtype(f"u{data.itemsize}")  # stride tricks do not know every small float
     flat = np.zeros(elements, bits)
-    strides = [s * data.itemsize for s in t.strides]
     np.lib.stride_tricks.as_strided(flat, t.shape, strides)[...] = data.view(bits)
     return flat.view(data.dtype)
 

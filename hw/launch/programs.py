@@ -14,7 +14,7 @@ from asyncsim.hw.launch.diagnosis import Diagnosis, diagnose
 from asyncsim.hw.launch.prepare import make_spec, read_output
 from asyncsim.hw.launch.protocol import RunReply, RunSpec
 from asyncsim.hw.launch.timing import Timing, timing_of
-from asyncsim.hw.launch.verify import Verification, compare_elements, written
+from asyncsim.hw.launch.verify import Verification, compare_elements, tolerances, written
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.program import Program
 
@@ -55,12 +55,14 @@ def run_program(
     if stopped is not None:
         return ProgramResult(diagnosis=stopped)
     masks: dict[str, Array] = {}
+    near: dict[str, float] = {}
     for kernel in program.kernels:
+        near |= tolerances(kernel)
         for name, mask in written(kernel, tuple(range(kernel.ctas))).items():
             masks[name] = masks[name] | mask if name in masks else mask
     ctas = sum(kernel.ctas for kernel in program.kernels)
     wanted = evaluate(program, inputs)
-    verification = compare_elements(masks, wanted, outputs, ctas=ctas, of_ctas=ctas)
+    verification = compare_elements(masks, wanted, outputs, near=near, ctas=ctas, of_ctas=ctas)
     if not launches:
         return ProgramResult(verification=verification)
     inputs = make_inputs(program, seed=seed, purpose="timing")

@@ -18,7 +18,8 @@ class TensorSpec:
     poison, and a tensor that is reduced into starts as 0 before each launch. ``output``:
     file to write its bytes to after the last launch, "" to leave it. ``expected``: file of the
     bytes that it must hold after each launch, then as many bytes of a mask: 0xFF is compared, 0 is
-    not; "" compares nothing.
+    not; "" compares nothing. ``near``: how far an element of this ``dtype`` may be from what is
+    expected; 0 is bit for bit.
     """
 
     elements: int
@@ -27,6 +28,8 @@ class TensorSpec:
     fill: int = 0xFF
     output: str = ""
     expected: str = ""
+    near: float = 0.0
+    dtype: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,13 @@ from asyncsim.hw.compile import Compiled, compile_schedule
 from asyncsim.hw.launch.child_process import Child, LaunchFailed, NoAnswer
 from asyncsim.hw.launch.diagnosis import diagnose
 from asyncsim.hw.launch.prepare import Image, make_spec, read_output
-from asyncsim.hw.launch.verify import chosen_ctas, compare_elements, expected_outputs, written
+from asyncsim.hw.launch.verify import (
+    chosen_ctas,
+    compare_elements,
+    expected_outputs,
+    tolerances,
+    written,
+)
 from asyncsim.hw.render import Variant
 from asyncsim.ir.schedule import Schedule
 
@@ -120,11 +126,13 @@ def run_series(
             outputs = {
                 n: read_output(schedule.tensor(n), spec.tensors[n].output) for n in meaning.images
             }
-            found = Failure(form=Form.WRONG_DATA, what=_difference(meaning, outputs))
+            found = Failure(form=Form.WRONG_DATA, what=_difference(schedule, meaning, outputs))
     return Series(compiled=compiled, done=reply.done, failure=found, gpu=reply.gpu)
 
 
-def _difference(meaning: Meaning, outputs: dict[str, Array]) -> str:
+def _difference(schedule: Schedule, meaning: Meaning, outputs: dict[str, Array]) -> str:
     masks = {n: i.compared for n, i in meaning.images.items()}
     values = {n: i.values for n, i in meaning.images.items()}
-    return str(compare_elements(masks, values, outputs, ctas=meaning.ctas, of_ctas=meaning.of_ctas))
+    near = tolerances(schedule)
+    of = meaning.of_ctas
+    return str(compare_elements(masks, values, outputs, near=near, ctas=meaning.ctas, of_ctas=of))

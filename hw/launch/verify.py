@@ -82,9 +82,16 @@ def compare_outputs(
     outputs: Mapping[str, Array],
     ctas: tuple[int, ...],
 ) -> Verification:
-    """Compare the elements that the CTAs write, bit for bit."""
-    masks = written(schedule, ctas)
-    return compare_elements(masks, expected, outputs, ctas=len(ctas), of_ctas=schedule.ctas)
+    """Compare the elements that the CTAs write: bit for bit, or within a tensor's tolerance."""
+    masks, near = written(schedule, ctas), tolerances(schedule)
+    of = schedule.ctas
+    return compare_elements(masks, expected, outputs, near=near, ctas=len(ctas), of_ctas=of)
+
+
+def tolerances(schedule: Schedule) -> dict[str, float]:
+    """Of the outputs that are not exact."""
+    outputs = [t for t in schedule.of_kind(GlobalTensor) if t.output]
+    return {t.name: t.tolerance for t in outputs if t.tolerance}
 
 
 def compare_elements(
@@ -92,20 +99,19 @@ def compare_elements(
     expected: Mapping[str, Array],
     outputs: Mapping[str, Array],
     *,
+    near: Mapping[str, float],
     ctas: int,
     of_ctas: int,
 ) -> Verification:
-    """Compare the elements that the masks select, bit for bit; not a number is as good as any
-    other."""
+    """Compare the elements that the masks select: bit for bit, unless ``near`` has a tolerance; not
+    a number is as good as any other."""
     import numpy as np
 
     elements = wrong = 0
     first = ""
     for name, mask in masks.items():
         have, want = outputs[name], expected[name]
-        bits = np.dtype(f"u{have.itemsize}")
-        apart = np.ascontiguousarray(have).view(bits) != np.ascontiguousarray(want).view(bits)
-        differ = apart & mask & ~((have != have) & (want != want))
+        differ = _apart(have, want, near.get(name, 0.0)) & mask
         elements += int(mask.sum())
         count = int(differ.sum())
         if count and not first:
@@ -113,6 +119,20 @@ def compare_elements(
             first = f"{name}{list(at)} is {have[at]}, expected {want[at]}"
         wrong += count
     return Verification(ctas=ctas, of_ctas=of_ctas, elements=elements, wrong=wrong, first=first)
+
+
+def _apart(have: Array, want: Array, tolerance: float) -> Array:
+    """Which elements differ."""
+    import numpy as np
+
+    if tolerance:
+        a, b = have.astype(np.float32), want.astype(np.float32)
+        far = ~(np.abs(a - b) <= tolerance * np.maximum(1, np.abs(b)))
+    else:
+        bits = np.dtype(f"u{have.itemsize}")
+        far = np.ascontiguousarray(have).view(bits) != np.ascontiguousarray(want).view(bits)
+    apart: Array = far & ~((have != have) & (want != want))
+    return apart
 
 
 def written(schedule: Schedule, ctas: tuple[int, ...]) -> dict[str, Array]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from asyncsim.errors import ScheduleError
 from asyncsim.hw.render.expr import c_text, known_multiple
+from asyncsim.hw.render.in_flight import AtWait
 from asyncsim.hw.render.model import Variant
 from asyncsim.ir.decl import Fragment, FragmentLayout, GlobalTensor, SmemTile, Swizzle
 from asyncsim.ir.dtype import DType
@@ -36,8 +37,8 @@ class Context:
     ``way_out``: label behind the elected region that is open, "" outside one. ``loops``: loop
     variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
     none, nothing can give up). ``functions``: device functions that the kernel needs beside the
-    fixed ones, by name. ``matrices``: registers of wgmma in the open scope; ``in_flight``: those
-    that a wait, by its id, may leave in flight. ``tmem_loaded``: fragments of the open scope that
+    fixed ones, by name. ``matrices``: registers of wgmma in the open scope; ``at_waits``: which of
+    them are pinned at a wait, by its id. ``tmem_loaded``: fragments of the open scope that
     tcgen05.ld writes; ``tmem_words``: words with addresses of tensor memory that it has in
     registers. ``common_registers``: declared before the roles. ``roles_leave``: nothing follows the
     roles; a warp leaves the kernel at the end of its own.
@@ -54,7 +55,7 @@ class Context:
     waits: int = 0
     functions: dict[str, str] = field(default_factory=dict)
     matrices: list[str] = field(default_factory=list)
-    in_flight: dict[int, frozenset[str]] = field(default_factory=dict)
+    at_waits: dict[int, AtWait] = field(default_factory=dict)
     tmem_loaded: list[str] = field(default_factory=list)
     tmem_words: tuple[str, ...] = ()
     common_registers: frozenset[str] = frozenset()

@@ -34,10 +34,14 @@ def render_copy(c: Context, op: CopyOp) -> None:
         case ops.CommitGroup(kind=kind):
             _commit(c, kind)
         case ops.WaitGroup(kind=GroupKind.WGMMA, n=n, id=op_id):
+            known = c.at_waits[op_id]
+            for name in c.matrices:
+                if name in known.computed:
+                    c.put(f"pin(f_{name});")
             c.put(f"wgmma_wait<{n}>();")
             for name in c.matrices:
-                if name not in c.in_flight[op_id]:
-                    c.put(f"wgmma_landed(f_{name});")
+                if name not in known.in_flight:
+                    c.put(f"pin(f_{name});")
         case ops.WaitGroup(kind=kind, n=n, read=read):
             of = "bulk" if kind is GroupKind.BULK else "cp_async"
             c.put(f"{of}_wait{'_read' if read else ''}<{n}>();")

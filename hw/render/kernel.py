@@ -13,7 +13,7 @@ from asyncsim.hw.render.context import (
     static_stride,
     stride_name,
 )
-from asyncsim.hw.render.in_flight import in_flight_after_waits
+from asyncsim.hw.render.in_flight import at_waits
 from asyncsim.hw.render.mbarrier import is_ordered
 from asyncsim.hw.render.model import Parameter, ParameterKind, Rendered, Variant
 from asyncsim.hw.render.statements import (
@@ -43,7 +43,7 @@ def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -
             fix=f"it declares {', '.join(schedule.archs)}",
         )
     refuse_pending(schedule, "render")
-    c = Context(schedule=schedule, variant=variant, in_flight=in_flight_after_waits(schedule))
+    c = Context(schedule=schedule, variant=variant, at_waits=at_waits(schedule))
     parameters = _parameters(schedule, variant)
     name = "asyncsim_" + re.sub(r"\W", "_", schedule.name)
     _kernel_body(c, parameters)

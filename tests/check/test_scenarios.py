@@ -16,6 +16,7 @@ from asyncsim.scenarios.cluster_sum import cluster_sum
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.dispatch import dispatch
+from asyncsim.scenarios.flash_attention import flash_attention
 from asyncsim.scenarios.multicast_gemm import multicast_gemm
 from asyncsim.scenarios.pingpong_gemm import pingpong_gemm
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
@@ -38,6 +39,7 @@ SMALL = {
     "pingpong_gemm": {"m": 256, "n": 512, "k": 320, "ctas": 2},
     "sgemm_cp_async": {"m": 256, "n": 256, "k": 128},
     "tma_copy": {"m": 64, "n": 64},
+    "flash_attention": {"seq": 256, "heads": 1, "hdim": 64, "block_n": 64},
 }
 
 TWINS = [(s, t.name) for s in SCENARIOS for t in s.twins]
@@ -80,6 +82,24 @@ def test_twin_is_named_by_its_rule_alone(scenario: Scenario, name: str) -> None:
 @pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda s: s.name)
 def test_default_is_clean(scenario: Scenario) -> None:
     assert_silent(scenario, SMALL.get(scenario.name, {}))
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"seq": 320, "overlap": 0},
+        {"seq": 320, "pingpong": 0},
+        {"seq": 320, "overlap": 0, "pingpong": 0, "stages": 1},
+        {"seq": 300, "causal": 1, "stages": 3},
+        {"seq": 300, "heads": 2, "causal": 1, "overlap": 0, "hdim": 128},
+        {"seq": 500, "causal": 1, "consumers": 3, "block_n": 128},
+        {"seq": 200, "hdim": 256, "stages": 1},
+        {"seq": 1, "heads": 3},
+    ],
+    ids=str,
+)
+def test_flash_attention_is_silent(params: dict[str, int]) -> None:
+    assert_silent(flash_attention, {**SMALL["flash_attention"], **params})
 
 
 @pytest.mark.parametrize("stages", range(1, 9))

@@ -11,6 +11,7 @@ from asyncsim.scenarios.cluster_sum import cluster_sum
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.dispatch import dispatch
+from asyncsim.scenarios.flash_attention import flash_attention
 from asyncsim.scenarios.multicast_gemm import multicast_gemm
 from asyncsim.scenarios.pingpong_gemm import pingpong_gemm
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
@@ -42,6 +43,41 @@ def ring_hash(source, ctas, tiles, rows, threads):
                 value = (value * 31 + int(np.float32(x).view(np.uint32))) % 2**32
             result[cta, thread] = value
     return result
+
+
+def attention(inputs, causal):
+    """(heads, panels, seq, 64) as the tensors lie, in plain NumPy."""
+    heads, panels, seq, width = inputs["q"].shape
+    q, k, v = (
+        inputs[name].astype(np.float32).transpose(0, 2, 1, 3).reshape(heads, seq, -1)
+        for name in ("q", "k", "v")
+    )
+    scores = q @ k.transpose(0, 2, 1) / np.sqrt(q.shape[-1])
+    if causal:
+        scores[:, np.triu(np.ones((seq, seq), bool), 1)] = -np.inf
+    weights = np.exp(scores - scores.max(-1, keepdims=True))
+    out = weights / weights.sum(-1, keepdims=True) @ v
+    return out.reshape(heads, seq, panels, width).transpose(0, 2, 1, 3)
+
+
+@pytest.mark.parametrize(
+    ("params", "orders"),
+    [
+        ({"seq": 256, "hdim": 64}, ORDERS),
+        ({"seq": 200, "hdim": 128, "block_n": 64, "causal": 1, "heads": 2}, ORDERS[:2]),
+        ({"seq": 200, "hdim": 128, "block_n": 80, "overlap": 0}, ORDERS[1:3]),
+        ({"seq": 150, "hdim": 64, "f16": 1, "pingpong": 0, "causal": 1}, ORDERS[1:3]),
+        ({"seq": 190, "hdim": 256, "causal": 1, "overlap": 0, "pingpong": 0}, ORDERS[1:2]),
+        ({"seq": 400, "hdim": 64, "consumers": 3, "causal": 1}, ORDERS[1:2]),
+    ],
+)
+def test_flash_attention_is_attention_in_every_order(params, orders):
+    schedule = flash_attention.build({"heads": 1, **params})
+    inputs = make_inputs(schedule, purpose="timing")  # normal: most keys count
+    wanted = attention(inputs, params.get("causal"))
+    for order in orders:
+        have = evaluate(schedule, inputs, order=order)["o"].astype(np.float32)
+        assert np.abs(have - wanted).max() < schedule.tensor("o").tolerance
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -16,7 +16,7 @@ from asyncsim.errors import EnvironmentError_, ScheduleError
 from asyncsim.hw.launch import Child, run_schedule
 from asyncsim.hw.launch.child_process import LaunchFailed
 from asyncsim.hw.launch.diagnosis import diagnose
-from asyncsim.hw.launch.prepare import read_output
+from asyncsim.hw.launch.prepare import laid_out, read_output
 from asyncsim.hw.launch.protocol import (
     RunReply,
     RunSpec,
@@ -27,6 +27,7 @@ from asyncsim.hw.launch.protocol import (
 from asyncsim.hw.launch.timing import percentile, timing_of
 from asyncsim.hw.launch.verify import (
     chosen_ctas,
+    compare_elements,
     compare_outputs,
     expected_outputs,
     verify_outputs,
@@ -191,6 +192,27 @@ def test_only_what_the_chosen_ctas_write_is_compared() -> None:
     bad = compare_outputs(schedule, expected, good, (1,))
     assert (bad.ok, bad.wrong) == (False, 1)
     assert bad.first.startswith("c[130, 5] is ")
+
+
+def test_inputs_with_strides_of_their_own() -> None:
+    """Dense, but in another order than the logical one."""
+    tensor = GlobalTensor(name="t", shape=(2, 3, 2), strides=(2, 4, 1), dtype=DType.U32)
+    data = np.arange(12, dtype=np.uint32).reshape(2, 3, 2)
+    assert laid_out(tensor, data, 12).tolist() == [0, 1, 6, 7, 2, 3, 8, 9, 4, 5, 10, 11]
+    plain = GlobalTensor(name="t", shape=(2, 3, 2), strides=(6, 2, 1), dtype=DType.U32)
+    assert laid_out(plain, data, 12) is data
+
+
+def test_an_inexact_output_is_compared_within_its_tolerance() -> None:
+    have = np.array([1.0, 3.0, np.nan, 0.0], np.float32)
+    want = np.array([1.0625, 3.25, 1.0, 0.125], np.float32)
+    masks = {"o": np.ones(4, bool)}
+    for near, wrong in ((0.0, 4), (0.0625, 3), (0.1, 2), (0.125, 1)):
+        found = compare_elements(
+            masks, {"o": want}, {"o": have}, near={"o": near}, ctas=1, of_ctas=1
+        )
+        assert found.wrong == wrong
+    assert found.first == "o[2] is nan, expected 1.0"
 
 
 def test_outputs_with_strides_of_their_own(tmp_path: Path) -> None:

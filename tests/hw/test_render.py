@@ -30,6 +30,7 @@ SMALL = {
     "sgemm_cp_async": {"stages": 2, "beta": 2},
     "sync_copy": {"tile_bytes": 4096, "ffma": 4},
     "tma_copy": {"m": 64, "n": 64},
+    "flash_attention": {"hdim": 64, "block_n": 16, "causal": 1},
 }
 
 

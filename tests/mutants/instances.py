@@ -19,6 +19,8 @@ AXES: Mapping[str, tuple[int, ...]] = {
     "consumers": (1, 2),
     "k_order": (0, 1),
     "distance": (0, 1),
+    "overlap": (0, 1),
+    "pingpong": (0, 1),
 }
 """Parameters that shape the synchronisation."""
 
@@ -46,6 +48,9 @@ SMALL: Mapping[str, tuple[int, ...]] = {
     "block_k": (16,),
     "f32": (1,),
     "setmaxnreg": (0,),
+    "seq": (80, 112, 144, 176),
+    "heads": (1,),
+    "hdim": (64,),
 }
 """The others: the first values that the scenario takes and that go round its ring twice, and twice
 round every other loop."""

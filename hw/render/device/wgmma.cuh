@@ -6,16 +6,17 @@ template <int N> DEV void wgmma_wait() {
 }
 // Low word: start address / 16 (plus 1 << 16, the unused leading offset); high word: stride, swizzle.
 DEV u64 wgmma_desc(u32 low, u32 high) { return (u64)high << 32 | low; }
-// Pins registers after the last wait: without it the compiler injects waits of its own (C7514).
-template <int N> DEV void wgmma_landed(float (&d)[N]) {
+// Pins registers before and after a wait: without it the compiler injects waits of its own (C7514),
+// or moves what it computes on them to the other side.
+template <int N> DEV void pin(float (&d)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) asm volatile("" : "+f"(d[i])::"memory");
 }
-template <int N> DEV void wgmma_landed(u32 (&d)[N]) {
+template <int N> DEV void pin(u32 (&d)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) asm volatile("" : "+r"(d[i])::"memory");
 }
-template <int N> DEV void wgmma_landed(int (&d)[N]) {
+template <int N> DEV void pin(int (&d)[N]) {
 #pragma unroll
   for (int i = 0; i < N; ++i) asm volatile("" : "+r"(d[i])::"memory");
 }

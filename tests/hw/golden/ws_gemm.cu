@@ -74,7 +74,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_ws_gemm(
     }
     // #12 WaitGroup (ws_gemm.py)
     wgmma_wait<0>();
-    wgmma_landed(f_acc0);
+    pin(f_acc0);
     // #13 StGlobal (ws_gemm.py)
     if (!guard.aborted) store_vector(t_c + (long long)(block_x * 64 + (warp_in_role & 3) * 16 + (lane >> 2)) * stride_c_0 + block_y * 8 + (lane & 3) * 2, f_acc0[0], f_acc0[1]);
     // #14 StGlobal (ws_gemm.py)
