@@ -110,7 +110,7 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_flash_attention(
       auto& top = f_top;
       auto& total = f_total;
       auto& fade = f_fade;
-      const float scale = 0.180336878f;
+      const float scale = 0.18033688f;
       auto exp2_approx = [](float x) {
         float y;
         asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -208,7 +208,7 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_flash_attention(
         auto& top = f_top;
         auto& total = f_total;
         auto& fade = f_fade;
-        const float scale = 0.180336878f;
+        const float scale = 0.18033688f;
         auto exp2_approx = [](float x) {
           float y;
           asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));
@@ -334,7 +334,7 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_flash_attention(
         auto& top = f_top;
         auto& total = f_total;
         auto& fade = f_fade;
-        const float scale = 0.180336878f;
+        const float scale = 0.18033688f;
         auto exp2_approx = [](float x) {
           float y;
           asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));

@@ -85,7 +85,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
       }
       // #16 WaitGroup (multicast_gemm.py)
       wgmma_wait<0>();
-      wgmma_landed(f_acc0);
+      pin(f_acc0);
       if ((warp_in_role & 3) == 0) {
         if (elect_one()) {
           if (guard.aborted) goto abandoned_17;

@@ -104,7 +104,7 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
       }
       // #17 WaitGroup (pingpong_gemm.py)
       wgmma_wait<0>();
-      wgmma_landed(f_acc0);
+      pin(f_acc0);
       if ((warp_in_role & 3) == 0) {
         if (elect_one()) {
           if (guard.aborted) goto abandoned_18;

@@ -64,8 +64,8 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
       wgmma_commit();
       // #17 WaitGroup (tma_im2col.py)
       wgmma_wait<0>();
-      wgmma_landed(f_acc0);
-      wgmma_landed(f_acc1);
+      pin(f_acc0);
+      pin(f_acc1);
       if (warp_in_role == 0) {
         if (elect_one()) {
           if (guard.aborted) goto abandoned_18;
@@ -82,8 +82,8 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
     }
     // #19 WaitGroup (tma_im2col.py)
     wgmma_wait<0>();
-    wgmma_landed(f_acc0);
-    wgmma_landed(f_acc1);
+    pin(f_acc0);
+    pin(f_acc1);
     // #20 StGlobal (tma_im2col.py)
     if (!guard.aborted) store_vector(t_result + (long long)(block_x * 128 + (warp_in_role & 3) * 16 + (lane >> 2)) * stride_result_0 + block_y * 8 + (lane & 3) * 2, f_acc0[0], f_acc0[1]);
     // #21 StGlobal (tma_im2col.py)
