@@ -2,7 +2,8 @@
 
 What a cluster does depends on the tiles that it is given, and on nothing else; clusters do nothing
 to each other but through global memory. So every assignment is correct if each set of tiles is, in
-a cluster of its own, and if what one tile writes no other one touches.
+a cluster of its own, and if what one tile writes no other one touches. One tile in each cluster
+shows that, unless what came before moves the accesses of a tile (earlier.py): that is left open.
 
 Few tiles: all sets are executed. Many: if a tile does nothing but move global boxes, all by the
 same step, sets of one size execute the same on data that are moved apart; then those of each size
@@ -16,9 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, pairwise
+from math import prod
 
 from asyncsim.check.affine import block_use
+from asyncsim.check.earlier import after_earlier_tiles
 from asyncsim.check.findings import merge_findings
+from asyncsim.check.grid import may_lie_outside
 from asyncsim.check.once import touched_once, written
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.decl import GlobalTensor
@@ -44,7 +48,7 @@ def check_assignments(schedule: Schedule, run: Run) -> CheckResult:
     """The verdict for every assignment; of a failure, the first one that is found."""
     tiles = _number(schedule.assigned[0].trip_count, dict(schedule.args))
     results: list[CheckResult] = []
-    apart = one_tile_each(schedule, max(tiles, 1))
+    apart = one_tile_each(schedule, tiles)
     for result in _results(schedule, apart, tiles, run):
         results.append(result)
         if result.verdict is not Verdict.CLEAN:
@@ -72,20 +76,38 @@ def _number(expr: Expr, args: Mapping[str, int]) -> int:
 
 
 def _results(schedule: Schedule, apart: Schedule, tiles: int, run: Run) -> Iterator[CheckResult]:
-    if tiles > 0:
-        yield _told(run(apart, False), f"{tiles} clusters are given one tile each")
+    clusters = prod(apart.clusters)
+    how = f"{tiles} clusters are given one tile each"
+    if clusters > tiles:
+        how = f"{tiles or 'none'} of {clusters} clusters is given a tile"
+    yield _told(run(apart, False), how)
     listed = min(tiles, MAX_LISTED)
     if tiles > MAX_LISTED and (reason := _tile_decides(apart)) is None:
         still = in_one_place(schedule, touched_once(apart))
         for step in (1, 2):
             yield from _sizes(still, tiles, step, run)
+        yield from _earlier(schedule, apart, tiles)
         return
     for size in range(listed + 1):
         for some in combinations(range(listed), size):
             yield _told(run(_set(schedule, some), False), f"a cluster is given the tiles {some}")
+    yield from _earlier(schedule, apart, tiles)
     if tiles > MAX_LISTED:
         note = f"clusters that are given tiles beyond the first {listed} of {tiles}: {reason}"
         yield CheckResult(verdict=Verdict.INCOMPLETE, note=note)
+
+
+def _earlier(schedule: Schedule, apart: Schedule, tiles: int) -> Iterator[CheckResult]:
+    """What one tile in each cluster does not show: accesses that earlier tiles of its cluster move,
+    to what is written, and, if not all sets are executed, to what has bounds."""
+    shared = written(apart)
+    for op, tensor in after_earlier_tiles(schedule):
+        bounded = tiles > MAX_LISTED and not may_lie_outside(op)
+        if tiles > 1 and (tensor in shared or bounded):
+            what = f"{type(op).__name__} of {tensor} at {op.loc}"
+            note = f"{what} depends on the tiles that its cluster was given before"
+            yield CheckResult(verdict=Verdict.INCOMPLETE, note=note)
+            return
 
 
 def _set(schedule: Schedule, some: tuple[int, ...]) -> Schedule:

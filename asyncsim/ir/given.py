@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields, is_dataclass, replace
+from math import prod
 from typing import Any, TypeVar
 
 from asyncsim.ir.decl import ComputeDef, GlobalTensor
@@ -17,10 +18,13 @@ T = TypeVar("T")
 
 
 def one_tile_each(schedule: Schedule, tiles: int) -> Schedule:
-    """As many clusters as tiles, and each is given the one that has its index."""
+    """As many clusters as tiles, and each is given the one that has its index. Of less than two
+    tiles as many clusters as the grid has, but two at most: some are given none."""
     x, y, z = schedule.cluster
     index = binary("//", BuiltinRef(Builtin.BLOCK_IDX_X), Const(x))
-    return replace(_given(schedule, Const(1), lambda i: index), grid=(tiles * x, y, z))
+    clusters = max(tiles, min(2, prod(schedule.clusters)))
+    count = binary("<", index, Const(tiles)) if tiles < clusters else Const(1)
+    return replace(_given(schedule, count, lambda i: index), grid=(clusters * x, y, z))
 
 
 def given(schedule: Schedule, count: Expr, tile: Callable[[Expr], Expr]) -> Schedule:

@@ -116,7 +116,7 @@ def atomic(form: Atomic) -> Schedule:
 def test_every_assignment_of_few_tiles(tiles: int, slots: int) -> None:
     result = check(atomic(Atomic(tiles=tiles, slots=slots)))
     assert (result.verdict, result.certified, result.findings) == (Verdict.CLEAN, True, ())
-    assert result.stats["assignments"] == 2**tiles + (tiles > 0)
+    assert result.stats["assignments"] == 2**tiles + 1
 
 
 @pytest.mark.parametrize("tiles", [9, 64, 4096])
@@ -189,6 +189,94 @@ def test_a_tile_that_decides_what_is_executed() -> None:
         "clusters that are given tiles beyond the first 6 of 7: a tile decides more than where "
         "data lies, or not all moves alike with it"
     )
+
+
+def rounds(form: str, *, tiles: int, rows: int = 64) -> Schedule:
+    """What a cluster does for a tile depends on how many came before it, in one place."""
+    k = ScheduleBuilder("rounds")
+    k.block(1)
+    k.grid(2)
+    source = k.global_tensor("source", (rows, 32), "u32")
+    out = k.global_tensor("out", (64, 32), "u32", output=True)
+    x = written(k, "x", registers=1, dtype="u32")
+    before = k.var("before", 0)
+    known = k.var("known", 0)
+
+    def store(row) -> None:  # type: ignore[no-untyped-def]
+        k.mem.st_global(out.box((row, k.lane), (1, 1)), x.all)
+
+    with k.loop(tiles, assigned=True) as tile:
+        if form == "place":
+            store(tile + before)
+        elif form == "condition":
+            with k.when(before == 0):
+                store(tile)
+            with k.when(before != 0):
+                store(tile + 1)
+        elif form == "another variable":
+            known.set(before * 2)
+            store(tile + known)
+        elif form == "bounds":
+            k.mem.ld_global(x.all, source.box((before, k.lane), (1, 1)))
+        elif form == "sometimes":
+            with k.when(before == 1):
+                k.mem.ld_global(x.all, source.box((tile + 1, k.lane), (1, 1)))
+        else:
+            here = k.var("here", tile * 1)
+            here.set(here + 1)
+            store(here)
+        before.set(before + 1)
+    if form == "after":
+        with k.when(before >= 2):
+            store(0)
+    return k.finish()
+
+
+@pytest.mark.parametrize("tiles", [3, 5, 12])
+@pytest.mark.parametrize("form", ["place", "condition", "another variable", "after"])
+def test_tiles_that_meet_only_after_others(form: str, tiles: int) -> None:
+    """The tile 1 of a cluster that had 0 before lies where the tile 2 of another one does."""
+    result = check(rounds(form, tiles=tiles))
+    assert result.verdict is Verdict.INCOMPLETE
+    assert result.note.startswith("StGlobal of out at test_assignments.py:")
+    assert result.note.endswith(" depends on the tiles that its cluster was given before")
+
+
+@pytest.mark.parametrize("form", ["bounds", "sometimes"])
+def test_what_leaves_a_tensor_only_after_others(form: str) -> None:
+    """Of few tiles all sets are executed, and show it."""
+    (found,) = check(rounds(form, tiles=4, rows=3 if form == "bounds" else 4)).findings
+    assert found.rule is Rule.OUT_OF_BOUNDS
+    assert check(rounds(form, tiles=4, rows=5)).verdict is Verdict.CLEAN
+    result = check(rounds(form, tiles=20, rows=20))
+    assert result.verdict is Verdict.INCOMPLETE
+    assert result.note.startswith("LdGlobal of source at test_assignments.py:")
+
+
+def test_a_variable_of_one_tile_says_nothing_of_others() -> None:
+    assert check(rounds("fresh", tiles=4)).verdict is Verdict.CLEAN
+    assert check(rounds("place", tiles=1)).verdict is Verdict.CLEAN
+
+
+@pytest.mark.parametrize("tiles", [0, 1])
+def test_clusters_that_are_given_no_tile(tiles: int) -> None:
+    """They do what stands outside the loop, too."""
+
+    def outside(clusters: int) -> Schedule:
+        k = ScheduleBuilder("outside")
+        k.block(1)
+        k.grid(clusters)
+        out = k.global_tensor("out", (2, 32), "u32", output=True)
+        x = written(k, "x", registers=1, dtype="u32")
+        with k.loop(tiles, assigned=True) as tile:
+            k.mem.st_global(out.box((tile, k.lane), (1, 1)), x.all)
+        k.mem.st_global(out.box((1, k.lane), (1, 1)), x.all)
+        return k.finish()
+
+    assert check(outside(1)).verdict is Verdict.CLEAN
+    (found,) = check(outside(3)).findings
+    assert found.rule is Rule.GLOBAL_WRITE_OVERLAP
+    assert found.detail[-1] == f"where {tiles or 'none'} of 2 clusters is given a tile"
 
 
 @pytest.mark.parametrize("tiles", [3, 12])
