@@ -8,7 +8,7 @@ coordinates are affine in its place. A step is one cluster further; the rank in 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor
@@ -103,7 +103,7 @@ def global_views(op: OpBase) -> list[tuple[GlobalView, bool]]:
     is not followed: it is taken to read all of a tensor that stays as it is."""
     found: list[tuple[GlobalView, bool]] = []
     pixels = isinstance(op, ops.TmaLoad) and bool(op.offsets)
-    for value in _operands(op):
+    for value in op.parts():
         if isinstance(value, GlobalView) and pixels:
             continue
         if isinstance(value, GlobalView):
@@ -119,7 +119,7 @@ def only_reduced(schedule: Schedule) -> frozenset[str]:
     uses: dict[str, set[object]] = {}
     for op in schedule.ops():
         how = op.reduce if isinstance(op, ops.StoreOp) else None
-        for value in _operands(op):
+        for value in op.parts():
             if isinstance(value, GlobalView):
                 uses.setdefault(value.tensor, set()).add(how)
     apart = {t.name for t in schedule.of_kind(GlobalTensor) if t.apart}
@@ -223,7 +223,7 @@ def tainted(schedule: Schedule, args: Mapping[str, int]) -> set[str]:
 def _private(op: OpBase) -> list[Expr]:
     """The expressions of an op that are not global coordinates."""
     found: list[Expr] = []
-    for value in _operands(op):
+    for value in op.parts():
         match value:
             case ops.MbarrierRef(stage=stage, rank=rank):
                 found += [stage] if rank is None else [stage, rank]
@@ -238,12 +238,4 @@ def _private(op: OpBase) -> list[Expr]:
                     found.append(value)
             case _:
                 pass
-    return found
-
-
-def _operands(op: OpBase) -> list[object]:
-    found: list[object] = []
-    for f in fields(op):
-        value = getattr(op, f.name)
-        found += value if isinstance(value, tuple) else [value]
     return found

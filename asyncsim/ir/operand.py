@@ -121,3 +121,15 @@ class OpBase:
     id: int
     scope: Scope
     loc: SourceLoc | None
+
+    def parts(self) -> list[object]:
+        """What the op has besides these three: operands and modifiers, tuples taken apart."""
+        found: list[object] = []
+        for name in type(self).__dataclass_fields__:
+            if name not in _COMMON:
+                value = getattr(self, name)
+                found += value if isinstance(value, tuple) else (value,)
+        return found
+
+
+_COMMON = frozenset(OpBase.__dataclass_fields__)

@@ -18,6 +18,7 @@ from asyncsim.ir.op import FenceSpace, MbarrierOp, MbarrierRef, Op, Scope, SmemV
 from asyncsim.ir.rewrite import by_other_lanes, inserted, moved, replaced, with_statement
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Set
+from asyncsim.ir.validate.views import parts_of
 from asyncsim.repair.additions import additions
 from asyncsim.rules import Finding, Rule
 
@@ -217,7 +218,7 @@ def _other_phases(schedule: Schedule, involved: list[Op]) -> Iterator[Edit]:
 
 def _added_waits(schedule: Schedule, op: Op, involved: list[Op]) -> Iterator[Edit]:
     """A wait, before a reader, on the barrier of the copy, with each phase that there is."""
-    stages = [v.stage for v in _views(op) if isinstance(v.stage, Expr)]
+    stages = [v.stage for v in parts_of(op, SmemView) if isinstance(v.stage, Expr)]
     arrays = {o.mbarrier.name for o in involved if isinstance(o, ops.TmaLoad)}
     for array in sorted(arrays):
         for stage in dict.fromkeys(stages):
@@ -239,12 +240,6 @@ def _added_waits(schedule: Schedule, op: Op, involved: list[Op]) -> Iterator[Edi
 
 def _before(schedule: Schedule, op: Op, new: Op) -> Schedule:
     return inserted(schedule, op, new, after=False)
-
-
-def _views(op: Op) -> list[SmemView]:
-    values = [getattr(op, name) for name in type(op).__dataclass_fields__]
-    items = [i for v in values for i in (v if isinstance(v, tuple) else (v,))]
-    return [i for i in items if isinstance(i, SmemView)]
 
 
 def _phases(schedule: Schedule) -> list[str]:

@@ -12,12 +12,10 @@ from typing import TypeVar
 
 from asyncsim.ir.expr import (
     Arg,
-    Binary,
     Builtin,
     BuiltinRef,
     Const,
     Expr,
-    Unary,
     Var,
     is_lane_varying,
     python_source,
@@ -34,14 +32,15 @@ T = TypeVar("T")
 
 def operand_exprs(op: OpBase) -> Iterator[Expr]:
     """Every expression among the operands of an op, in field order."""
-    for name in type(op).__dataclass_fields__:
-        yield from _exprs(getattr(op, name))
+    for part in op.parts():
+        if isinstance(part, Expr):
+            yield part
+        elif isinstance(part, MbarrierRef | SmemView | GlobalView | TmemView):
+            yield from _exprs(part)
 
 
-def _exprs(value: object) -> Iterator[Expr]:
-    match value:
-        case Const() | Var() | Arg() | BuiltinRef() | Unary() | Binary():
-            yield value
+def _exprs(ref: MbarrierRef | SmemView | GlobalView | TmemView) -> Iterator[Expr]:
+    match ref:
         case MbarrierRef(_, stage, rank):
             yield stage
             if rank is not None:
@@ -58,11 +57,6 @@ def _exprs(value: object) -> Iterator[Expr]:
         case TmemView(_, stage, start, _):
             yield stage
             yield from start
-        case tuple():
-            for item in value:
-                yield from _exprs(item)
-        case _:
-            pass  # names, sizes, source lines: no expressions inside
 
 
 def shared_operands(op: OpBase) -> tuple[Expr, ...]:

@@ -63,12 +63,7 @@ def same_in_all_warps(exprs: Iterable[Expr]) -> bool:
 
 def names_registers(op: OpBase) -> bool:
     """Whether an operand is registers, which every warp has its own of."""
-    values = [getattr(op, name) for name in type(op).__dataclass_fields__]
-    return any(
-        isinstance(v, FragmentRef)
-        for value in values
-        for v in (value if isinstance(value, tuple) else (value,))
-    )
+    return any(isinstance(part, FragmentRef) for part in op.parts())
 
 
 def remembered(

@@ -43,14 +43,9 @@ _BUILTINS = {
 
 def global_views(op: OpBase) -> list[GlobalView]:
     """Every box of global memory among the operands, those that shared operands mean included."""
-    found: list[GlobalView] = []
-    for name in type(op).__dataclass_fields__:
-        value = getattr(op, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            view = item if isinstance(item, GlobalView) else getattr(item, "expects", None)
-            if isinstance(view, GlobalView):
-                found.append(view)
-    return found
+    parts = op.parts()
+    views = [v if isinstance(v, GlobalView) else getattr(v, "expects", None) for v in parts]
+    return [view for view in views if isinstance(view, GlobalView)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Const, Expr
 from asyncsim.ir.op import MbarrierRef, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.validate.views import parts_of
 from asyncsim.rules import Rule
 
 MAX_CLUSTER = 16  # 8 is portable, 16 needs an opt-in at launch (PTX rule on cluster sizes)
@@ -71,7 +72,7 @@ def _remote_views(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
         if isinstance(op, _REMOTE_VIEWS):
             continue
-        if any(v.rank is not None for v in _views(op) if not _is_sent(op, v)):
+        if any(v.rank is not None for v in parts_of(op, SmemView) if not _is_sent(op, v)):
             yield ScheduleError(
                 f"{type(op).__name__} has an operand in the shared memory of another CTA",
                 fix="use ld, st, st_async, red_async, bulk.send; loads reach others by multicast",
@@ -131,18 +132,7 @@ def _mask(op: OpBase) -> Expr | None:
 
 
 def _ranks(op: OpBase) -> Iterator[Expr | None]:
-    for name in type(op).__dataclass_fields__:
-        value = getattr(op, name)
-        if isinstance(value, MbarrierRef | SmemView):
-            yield value.rank
-
-
-def _views(op: OpBase) -> Iterator[SmemView]:
-    for name in type(op).__dataclass_fields__:
-        value = getattr(op, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, SmemView):
-                yield item
+    return (part.rank for part in op.parts() if isinstance(part, MbarrierRef | SmemView))
 
 
 CHECKS = (_size, _needs_a_cluster, _own_barriers, _remote_views, _async_stores, _masks)

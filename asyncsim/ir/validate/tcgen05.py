@@ -8,11 +8,11 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import SmemTile, Swizzle, TmemTile
 from asyncsim.ir.expr import Const
-from asyncsim.ir.op import OpBase, Scope, SmemView, TmemView
+from asyncsim.ir.op import Scope, SmemView, TmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.tcgen05 import COLUMNS, LANES, WARP_LANES
 from asyncsim.ir.validate.arch import BLACKWELL
-from asyncsim.ir.validate.views import leaves
+from asyncsim.ir.validate.views import leaves, parts_of
 from asyncsim.rules import Rule
 
 _WORD_FIX = 'declare it with k.smem_tile(name, (1, 1), "u32")'
@@ -79,7 +79,7 @@ def _words(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
         if isinstance(op, ops.Tcgen05Alloc | ops.Tcgen05Dealloc | ops.LdShared):
             continue
-        for view in _smem_views(op):
+        for view in parts_of(op, SmemView):
             if view.tile in words:
                 yield ScheduleError(
                     f"{type(op).__name__} on {view.tile!r}, which holds the address of an "
@@ -87,14 +87,6 @@ def _words(s: Schedule) -> Iterator[ScheduleError]:
                     fix="give it a tile of its own",
                     loc=op.loc,
                 )
-
-
-def _smem_views(op: OpBase) -> Iterator[SmemView]:
-    for name in type(op).__dataclass_fields__:
-        value = getattr(op, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, SmemView):
-                yield item
 
 
 def _executors(s: Schedule) -> Iterator[ScheduleError]:
@@ -133,7 +125,7 @@ def _groups(s: Schedule) -> Iterator[ScheduleError]:
 
 def _views(s: Schedule) -> Iterator[ScheduleError]:
     for op in s.ops():
-        for view in tmem_views(op):
+        for view in parts_of(op, TmemView):
             tile = s.tmem_tile(view.tile)
             outside = leaves(view.start, view.shape, (tile.lanes, tile.columns))
             bad_stage = isinstance(view.stage, Const) and not 0 <= view.stage.value < tile.stages
@@ -145,14 +137,6 @@ def _views(s: Schedule) -> Iterator[ScheduleError]:
                     loc=op.loc,
                     rule=Rule.OUT_OF_BOUNDS,
                 )
-
-
-def tmem_views(op: OpBase) -> Iterator[TmemView]:
-    """The operands of an op that lie in tensor memory."""
-    for name in type(op).__dataclass_fields__:
-        value = getattr(op, name)
-        if isinstance(value, TmemView):
-            yield value
 
 
 def _moves(s: Schedule) -> Iterator[ScheduleError]:

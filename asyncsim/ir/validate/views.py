@@ -32,8 +32,4 @@ def is_contiguous(shape: tuple[int, ...], extent: tuple[int, ...]) -> bool:
 
 def parts_of(op: OpBase, kind: type[T]) -> Iterator[T]:
     """The operands of one kind; what a view expects to find is no access."""
-    for name in type(op).__dataclass_fields__:
-        value = getattr(op, name)
-        for item in value if isinstance(value, tuple) else (value,):
-            if isinstance(item, kind):
-                yield item
+    return (item for item in op.parts() if isinstance(item, kind))
