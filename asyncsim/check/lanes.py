@@ -100,7 +100,7 @@ def lanes_collide(access: Access) -> bool:
     if isinstance(access.lanes, LaneBoxes) and access.lanes.in_rows:
         width, starts = access.lanes.shape[-1], sorted(access.lanes.starts)
         return any(
-            a[:-1] == b[:-1] and b[-1] - a[-1] < width for a, b in pairwise(starts)
+            b[-1] - a[-1] < width and a[:-1] == b[:-1] for a, b in pairwise(starts)
         )  # neighbours suffice
     first = access.lanes[0]
     if isinstance(first, SmemRegion) and isinstance(access.region, SmemRegion):

@@ -61,21 +61,24 @@ def _first_wide(schedule: Schedule, ranges: _Ranges) -> str | None:
     for statement in statements(schedule.body):
         for expr in _expressions(statement):
             found = ranges.of(expr)
-            where = f" at {statement.loc}" if isinstance(statement.loc, SourceLoc) else ""
             if ranges.unknown is not None:
-                return f"how large {text(ranges.unknown)}{where} may be is not known"
+                return f"how large {text(ranges.unknown)}{_at(statement)} may be is not known"
             if ranges.wide is not None:
                 term, (low, high) = ranges.wide
                 reached = high if high > WORD[1] else low
                 if ranges.all_known:
-                    return f"{text(term)}{where} leaves 32 bits"
+                    return f"{text(term)}{_at(statement)} leaves 32 bits"
                 return (
-                    f"{text(term)}{where} may reach {reached:,}, and an integer of the kernel has "
-                    "32 bits"
+                    f"{text(term)}{_at(statement)} may reach {reached:,}, and an integer of the "
+                    "kernel has 32 bits"
                 )
             if isinstance(statement, For) and found is not None:
                 ranges.of_loops[statement.var] = (0, max(0, found[1] - 1))
     return None
+
+
+def _at(statement: Stmt) -> str:
+    return f" at {statement.loc}" if isinstance(statement.loc, SourceLoc) else ""
 
 
 class _Ranges:

@@ -110,7 +110,11 @@ def binary(op: str, lhs: Expr, rhs: Expr) -> Expr:
 
 def walk(expr: Expr) -> Iterator[Expr]:
     """The nodes of an expression, parents first; a subtree that is used twice is walked once."""
-    stack, seen = [expr], set[int]()
+    if not isinstance(expr, Unary | Binary):
+        yield expr
+        return
+    stack: list[Expr] = [expr]
+    seen: set[int] = set()
     while stack:
         node = stack.pop()
         if id(node) in seen:
