@@ -12,6 +12,8 @@ from asyncsim.ir.validate import MAX_SMEM_BYTES
 from asyncsim.predict.result import Verdict
 from asyncsim.rules import Severity
 from asyncsim.scenario import Scenario
+from asyncsim.scenarios.bw_gemm import bw_gemm
+from asyncsim.scenarios.bw_gemm_2cta import bw_gemm_2cta
 from asyncsim.scenarios.cluster_sum import cluster_sum
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
@@ -34,6 +36,8 @@ SMALL = {
     "tma_im2col": {"batch": 2, "height": 9, "width": 9, "channels": 64, "filters": 72},
     "tma_reduce": {"ctas": 3, "tiles": 8},
     "ws_gemm": {"m": 256, "n": 256, "k": 1024},
+    "bw_gemm": {"m": 512, "n": 128, "k": 192, "block_n": 128, "ctas": 2, "stages": 2},
+    "bw_gemm_2cta": {"m": 512, "n": 256, "k": 192, "block_n": 128, "ctas": 2, "stages": 2},
     "cooperative_gemm": {"m": 512, "n": 512, "k": 320, "ctas": 2},
     "multicast_gemm": {"m": 256, "n": 512, "k": 320, "ctas": 2},
     "pingpong_gemm": {"m": 256, "n": 512, "k": 320, "ctas": 2},
@@ -196,6 +200,16 @@ def test_pingpong_gemm_is_silent(stages: int, setmaxnreg: int) -> None:
         order = {"ctas": (4, 9, 1)[i], "band": i, "buffers": 1 + i % 2, "f32": i % 2}
         ring = {"stages": stages, "lag": int(stages > 1 and i < 2), "block_m": 64 << stages % 2}
         assert_silent(pingpong_gemm, {**sizes, **order, **ring, "setmaxnreg": setmaxnreg})
+
+
+@pytest.mark.parametrize("stages", range(1, 5))
+@pytest.mark.parametrize("scenario", [bw_gemm, bw_gemm_2cta], ids=lambda s: s.name)
+def test_blackwell_gemm_is_silent(scenario: Scenario, stages: int) -> None:
+    """One slot and several, tiles of one step and of several, edge tiles."""
+    for i, steps in enumerate((1, stages, 2 * stages + 1)):
+        sizes = {"m": 328, "n": 328, "k": 64 * steps - 8 * i, "block_n": 64 << i % 2, "f32": 1}
+        order = {"ctas": (2, 4, 0)[i], "band": i, "slots": 1 + i, "buffers": 1 + i % 2}
+        assert_silent(scenario, {**sizes, **order, "stages": stages})
 
 
 @pytest.mark.parametrize("stages", range(2, 9))

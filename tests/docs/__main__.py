@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+from tests.docs.blackwell_table import BLACKWELL_PAGE, with_figures
 from tests.docs.case_page import CASES_PAGE, cases_text
 from tests.docs.mutant_table import CHECK_PAGE, with_score
 from tests.docs.pages import ROOT, pages, update
@@ -21,6 +22,8 @@ if HARDWARE_PAGE in chosen:
     HARDWARE_PAGE.write_text(with_tables(HARDWARE_PAGE.read_text("utf-8")), encoding="utf-8")
 if CHECK_PAGE in chosen:
     CHECK_PAGE.write_text(with_score(CHECK_PAGE.read_text("utf-8")), encoding="utf-8")
+if BLACKWELL_PAGE in chosen:
+    BLACKWELL_PAGE.write_text(with_figures(BLACKWELL_PAGE.read_text("utf-8")), encoding="utf-8")
 for page in chosen:
     if update(page):
         print(f"changed {page.relative_to(ROOT)}")

@@ -7,6 +7,8 @@ import pytest
 
 from asyncsim.evaluate import EvaluateError, Landing, Order, evaluate, make_inputs
 from asyncsim.rules import Rule
+from asyncsim.scenarios.bw_gemm import bw_gemm
+from asyncsim.scenarios.bw_gemm_2cta import bw_gemm_2cta
 from asyncsim.scenarios.cluster_sum import cluster_sum
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
@@ -102,6 +104,24 @@ def test_gemm_is_exact_in_every_order(params, order):
     out = evaluate(schedule, inputs, order=order)
     assert list(out) == ["c"]
     assert np.array_equal(out["c"], product(inputs))
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("scenario", [bw_gemm, bw_gemm_2cta], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"m": 512, "n": 512, "k": 192, "ctas": 2},
+        {"m": 328, "n": 136, "k": 72, "ctas": 4, "block_n": 64, "f32": 1, "slots": 3},
+        {"m": 200, "n": 264, "k": 40, "ctas": 0, "block_n": 128, "block_k": 32, "stages": 1},
+        {"m": 520, "n": 128, "k": 328, "ctas": 2, "block_n": 128, "slots": 1, "buffers": 1},
+    ],
+)
+def test_blackwell_gemm_is_exact_in_every_order(scenario, params, order):
+    schedule = scenario.build(params)
+    inputs = make_inputs(schedule)
+    got = evaluate(schedule, inputs, order=order)["c"]
+    assert np.array_equal(got, product(inputs).astype(got.dtype))
 
 
 @pytest.mark.parametrize("order", ORDERS)

