@@ -77,6 +77,8 @@ class Kin:
 def crowds(program: Program, periods: Periods) -> list[Crowd]:
     """The warps of a CTA that do the same, of a schedule whose rounds may be passed over."""
     schedule = program.schedule
+    if schedule.cluster_ctas > 1:
+        return []  # arrivals of several CTAs are counted one by one
     if any(isinstance(op, ops.SetMaxNReg) or of_warpgroup(op) for op in schedule.ops()):
         return []  # warps of certain indices are a warpgroup
     alike: dict[object, list[int]] = {}

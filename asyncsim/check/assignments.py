@@ -143,7 +143,7 @@ def _sizes(schedule: Schedule, tiles: int, step: int, run: Run) -> Iterator[Chec
 
 
 def _covers(claim: Trips, n: int) -> bool:
-    return n >= claim.value and (n - claim.value) % claim.step == 0
+    return claim.value <= n <= claim.last and (n - claim.value) % claim.step == 0
 
 
 def _larger(schedule: Schedule, times: int) -> Schedule:

@@ -6,6 +6,8 @@ other CTAs do differently is coordinates: bounds and overlaps of global writes f
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from asyncsim.check.affine import BlockUse, block_use
 from asyncsim.check.assignments import check_assignments
 from asyncsim.check.cta import CtaVerdict, check_cta
@@ -61,9 +63,11 @@ def _check(
     witnesses: bool = False,
 ) -> CheckResult:
     if schedule.assigned:
-        return check_assignments(
+        given = check_assignments(
             schedule, lambda s, trips: _check(s, max_states, jump, trips, witnesses)
         )
+        why = "tiles are handed out while the kernel runs"
+        return replace(given, unclaimed=why * (trips and given.verdict is Verdict.CLEAN))
     program = Program(schedule)
     use = block_use(schedule)
     kinds = Survey([(0, 0, 0)]) if use.uniform else survey(schedule, use)

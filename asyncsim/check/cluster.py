@@ -30,20 +30,20 @@ class ClusterBarrier:
         fault: Callable[[Fault], None],
         wake: Callable[[list[Agent]], None],
     ) -> None:
-        self._layout, self._component = layout, component
+        self._layout, self.component = layout, component
         self._fault, self._wake = fault, wake
         self._control_mask = layout.carried
         self.state = ClusterBarrierState(warps)
         self.released = 0
-        self._gather = 0
-        self._waiters: list[Agent] = []
+        self.gather = 0
+        self.waiters: list[Agent] = []
 
     def arrive(self, step: Step, clock: int, *, relaxed: bool) -> None:
         """Count a warp in; a relaxed arrive releases what a fence has covered."""
         if relaxed:
             fenced = self._layout.join(step.warp.elected.sent_far, step.warp.others.sent_far)
             clock = clock & self._control_mask | fenced & ~self._control_mask
-        self._gather = self._layout.join(self._gather, clock)
+        self.gather = self._layout.join(self.gather, clock)
         try:
             complete = self.state.arrive(step.warp.index)
         except SyncFault as fault:
@@ -57,20 +57,20 @@ class ClusterBarrier:
         except SyncFault as fault:
             self._undefined(fault, step)
         if not passes:
-            self._waiters.append(agent)
+            self.waiters.append(agent)
         return passes
 
     def ended(self, warp: Warp, clock: int) -> None:
         """A warp that has exited is not waited for."""
-        self._gather = self._layout.join(self._gather, clock & self._control_mask)
+        self.gather = self._layout.join(self.gather, clock & self._control_mask)
         self._completed(self.state.exit(warp.index))
 
     def _completed(self, complete: bool) -> None:
         if not complete:
             return
-        field = self.state.generation << self._layout.shift(Section.CONTROL, self._component)
-        self.released = self._layout.join(self._gather, field | field << self._layout.width)
-        waiters, self._waiters = self._waiters, []
+        field = self.state.generation << self._layout.shift(Section.CONTROL, self.component)
+        self.released = self._layout.join(self.gather, field | field << self._layout.width)
+        waiters, self.waiters = self.waiters, []
         self._wake(waiters)
 
     def _undefined(self, fault: SyncFault, step: Step) -> NoReturn:
@@ -90,8 +90,8 @@ class Peers:
         self._warps: dict[int, list[Warp]] = {}
         for warp in warps:
             self._warps.setdefault(warp.place.rank, []).append(warp)
-        self._accesses: dict[int, dict[object, tuple[int, Step]]] = {}
-        self._multicasts: dict[int, dict[object, tuple[int, Step]]] = {}
+        self.accesses: dict[int, dict[object, tuple[int, Step]]] = {}
+        self.multicasts: dict[int, dict[object, tuple[int, Step]]] = {}
 
     def reach(self, chain: Chain, step: Step, rank: int, over: int = 0) -> None:
         """An op touches a barrier or data of CTA ``rank``, until ``over`` if it is asynchronous."""
@@ -100,7 +100,7 @@ class Peers:
         self.started(chain, step, rank)
         key = step.dyn.op.id, chain.component
         epoch = over or (step.pos + 1) << chain.shift_control
-        self._accesses.setdefault(rank, {})[key] = epoch, step
+        self.accesses.setdefault(rank, {})[key] = epoch, step
 
     def started(self, chain: Chain, step: Step, rank: int) -> None:
         """CTA ``rank`` is known to run."""
@@ -118,7 +118,7 @@ class Peers:
         issuer = step.warp.place.rank
         if rank != issuer and isinstance(step.dyn.op, LoadOp | BulkSend | ClcTryCancel):
             key = step.dyn.op.id, step.warp.index, rank, step.dyn.barrier
-            self._multicasts.setdefault(issuer, {})[key] = epoch, step
+            self.multicasts.setdefault(issuer, {})[key] = epoch, step
 
     def check_exits(self) -> None:
         """Every access to a CTA is known to one of its warps, which all end before it exits; and a
@@ -128,12 +128,12 @@ class Peers:
             for warp in warps:
                 for chain in (warp.elected, warp.others):
                     known = self._layout.join(known, chain.clock)
-            for epoch, step in self._accesses.get(rank, {}).values():
+            for epoch, step in self.accesses.get(rank, {}).values():
                 message = (
                     f"CTA {rank} may have exited when {op_text(step.dyn)} reaches its shared memory"
                 )
                 self._after(known, epoch, step, message)
-            for epoch, step in self._multicasts.get(rank, {}).values():
+            for epoch, step in self.multicasts.get(rank, {}).values():
                 message = f"CTA {rank} may exit while {op_text(step.dyn)} is in flight to others"
                 self._after(known, epoch, step, message)
 

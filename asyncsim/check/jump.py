@@ -153,12 +153,13 @@ class Jumper:
         still = {t: v for t, v in found.moves.items() if any(v)}
         moves: dict[str, Vector] = {}
         phases = dict(zip(self._x.barriers.by_key, found.phases, strict=True))
-        for period in windows.values():
+        for index, period in windows.items():
+            rank = self._x.warps[index].place.rank
             for tensor, by in period.moves.items():
                 if moves.setdefault(tensor, by) != by or found.moves.get(tensor, by) != by:
                     return False
             for (name, stage), flips in period.flips.items():
-                if phases[BarrierKey(0, name, stage)] % 2 != flips:
+                if phases[BarrierKey(rank, name, stage)] % 2 != flips:
                     return False
         if still.keys() - moves.keys():
             return False

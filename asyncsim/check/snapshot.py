@@ -22,19 +22,21 @@ from asyncsim.stream.dyn import Tag
 
 _HELD = (
     *(ops.MbarrierInit, ops.MbarrierInval, ops.MbarrierArrive, ops.MbarrierArriveExpectTx),
-    *(ops.MbarrierExpectTx, ops.MbarrierCompleteTx, ops.MbarrierWait),
+    *(ops.MbarrierExpectTx, ops.MbarrierCompleteTx),
+    *(ops.MbarrierWait, ops.MbarrierTestWait, ops.MbarrierWaitState),
     *(ops.CpAsync, ops.TmaLoad, ops.TmaStore, ops.BulkLoad, ops.BulkStore),
     *(ops.CommitGroup, ops.WaitGroup, ops.FenceMbarrierInit, ops.FenceProxyAsync),
-    *(ops.BarSync, ops.BarArrive, ops.BarWarpSync, ops.SetMaxNReg),
+    *(ops.BarSync, ops.BarArrive, ops.BarWarpSync, ops.SetMaxNReg, ops.Fence),
+    *(ops.BarrierClusterArrive, ops.BarrierClusterWait),
     *(ops.WgmmaFence, ops.WgmmaMmaAsync),
     *(ops.LdGlobal, ops.StGlobal, ops.LdShared, ops.StShared, ops.AtomAdd, ops.Compute),
 )
-"""The ops of which a snapshot holds all that they change, in one CTA."""
+"""The ops of which a snapshot holds all that they change."""
 
 
 def can_jump(schedule: Schedule) -> bool:
     """Whether a snapshot holds all the state that the schedule's ops have."""
-    return schedule.cluster_ctas == 1 and unheld(schedule) is None
+    return unheld(schedule) is None
 
 
 def unheld(schedule: Schedule) -> ops.Op | None:
@@ -99,6 +101,7 @@ class Snapshot:
         self.phases = [b.state.generation + b.state.skipped for b in x.barriers.by_key.values()]
         for named in x.named.by_id.values():
             self._named(named)
+        self._cluster()
         for cell in x.shared.cells():
             for touches in (cell.writes, cell.reads.values(), cell.flying):
                 self._touches(touches)
@@ -117,6 +120,7 @@ class Snapshot:
             now |= (b.base + b.state.generation + 1) << shift(Section.CONTROL, b.comp)
         for named in x.named.by_id.values():
             now |= named.state.generation << shift(Section.CONTROL, named.comp)
+        now |= x.cluster.state.generation << shift(Section.CONTROL, x.cluster.component)
         for group in {id(g): g for g in x.tensor.groups.values()}.values():
             commits = max(x.tensor.registers[w].commits for w in self._warps(group))
             now |= (commits + 1) << shift(Section.CONTROL, group.comp)
@@ -144,6 +148,12 @@ class Snapshot:
     def _chain(self, chain: Chain) -> None:
         self.clocks += (chain.acquired, chain.own << chain.shift_control)
         self.same += (tuple(chain.written.items()), tuple(chain.initialised.items()))
+        self.clocks += (chain.sent, chain.sent_far, chain.heard, chain.heard_far)
+        for name, s in chain.states.items():
+            self.same.append((name, id(s.barrier), s.life, s.barrier.generation - s.phase))
+        for name, peek in chain.peeks.items():
+            self.same.append((name, peek.barrier, peek.parity, peek.passed, peek.seen))
+            self.clocks.append(peek.clock)
         for kind, queue in chain.queues.items():
             self.same.append((kind, len(queue.open), tuple(map(len, queue.committed))))
             for members in (queue.open, *queue.committed):
@@ -196,6 +206,15 @@ class Snapshot:
         self.same.append((b.state.threads, b.state.arrived, tuple(b.state.warps)))
         self.same.append((waiters, b.synced, b.state.exited))
         self.clocks += (b.gather, b.epochs, b.last_epochs, b.exits)
+
+    def _cluster(self) -> None:
+        barrier, peers = self._x.cluster, self._x.peers
+        self.same.append((barrier.state.so_far(), [id(a) for a in barrier.waiters]))
+        self.clocks += (barrier.gather, barrier.released)
+        for kind in (peers.accesses, peers.multicasts):
+            for rank, entries in kind.items():
+                self.same.append((rank, list(entries)))
+                self.clocks += (epoch for epoch, _ in entries.values())
 
     def _registers(self) -> None:
         """setmaxnreg inside a window is not followed: what it has done may not change."""

@@ -14,6 +14,7 @@ from typing import cast
 
 from asyncsim.check.affine import BlockUse, block_use
 from asyncsim.check.execution import Execution
+from asyncsim.check.executions import MAX_WARP_OPS
 from asyncsim.check.exits import check_exit
 from asyncsim.check.findings import findings_of
 from asyncsim.check.grid import Bounds, may_lie_outside
@@ -32,8 +33,6 @@ from asyncsim.stream.growth import Growth, grows_with
 from asyncsim.stream.linear import FOR_EVER, Linear, NotLinear, Windows, slope
 from asyncsim.stream.period import Periods, own_views
 from asyncsim.stream.program import Program, run_checked
-
-MAX_WARP_OPS = 1_000_000
 
 
 def all_trips(program: Program, bounds: Bounds) -> Trips | str:

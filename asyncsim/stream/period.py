@@ -10,7 +10,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from asyncsim.ir.expr import Builtin, BuiltinRef, walk
-from asyncsim.ir.op import CpAsync, GlobalView, LoadOp, MbarrierWait, OpBase, Scope
+from asyncsim.ir.op import (
+    CpAsync,
+    GlobalView,
+    LoadOp,
+    MbarrierTestWait,
+    MbarrierWait,
+    OpBase,
+    Scope,
+)
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 from asyncsim.stream.linear import Linear, NotLinear, Number, slope, value
@@ -84,7 +92,8 @@ class Periods:
     def kind(self, place: WarpPlace) -> object:
         """Equal for warps that execute the same."""
         index = place.warp if self._telling & {"", place.role} else -1
-        return place.role, index, place.warp == 0, place.warp_in_role == 0
+        first = place.warp == 0, place.warp_in_role == 0
+        return place.role, index, *first, place.block, place.rank
 
     def _tracer(self, place: WarpPlace, begin: int) -> Tracer:
         tracer = Tracer(self._schedule, place, self._table)
@@ -146,9 +155,12 @@ def own_views(op: OpBase) -> list[GlobalView]:
 
 def _waited(one: Occurrence) -> tuple[str, int]:
     stage = value(one.fixed[0])
-    if stage is None or not isinstance(one.op, MbarrierWait):
+    op = one.op
+    if stage is None or not isinstance(op, MbarrierWait | MbarrierTestWait):
         raise NotLinear
-    return one.op.mbarrier.name, stage
+    if op.mbarrier.rank is not None:
+        raise NotLinear
+    return op.mbarrier.name, stage
 
 
 def _pass(tracer: Tracer, ops: int) -> None:

@@ -20,7 +20,7 @@ from asyncsim.ir.expr import (
     python_source,
     walk,
 )
-from asyncsim.ir.op import Compute, GlobalView, MbarrierWait, OpBase
+from asyncsim.ir.op import Compute, GlobalView, MbarrierTestWait, MbarrierWait, OpBase
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 from asyncsim.stream.compiled import function
@@ -92,7 +92,12 @@ def _operands(op: OpBase, in_role: bool) -> Operands:
         plain = {id(o) for o in op.operands}
         fixed = [e for e in fixed if id(e) not in plain]
     parity = next(
-        (i for i, e in enumerate(fixed) if isinstance(op, MbarrierWait) and e is op.parity), -1
+        (
+            i
+            for i, e in enumerate(fixed)
+            if isinstance(op, MbarrierWait | MbarrierTestWait) and e is op.parity
+        ),
+        -1,
     )
     lanes = [e for e in (*fixed, *(e for v in views for e in v.start)) if is_lane_varying(e)]
     inside = dict.fromkeys(n for e in lanes for n in walk(e) if isinstance(n, Var))

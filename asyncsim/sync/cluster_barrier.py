@@ -33,6 +33,11 @@ class ClusterBarrierState:
         """Warps that the open round waits for."""
         return self._warps - len(self.arrived | self._exited)
 
+    def so_far(self) -> tuple[object, ...]:
+        """What decides the rounds to come, whatever the number of those so far."""
+        owed = {w: r - self.generation for w, r in self._owed.items()}
+        return set(self.arrived), set(self._exited), owed
+
     def arrive(self, warp: object) -> bool:
         """Count a warp in. True if that completes the round."""
         if warp in self._owed:

@@ -20,9 +20,11 @@ from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 from asyncsim.ir.validate import validate
 from tests.check.written import written
 from tests.oracle.rings import FOLD, chance
-from tests.oracle.strategies import mutated
+from tests.oracle.strategies import GENERATORS, mutated
 
 ARG = "n"
+
+Family = Callable[[Random, int], Schedule]
 
 
 def copies(rng: Random, n: int) -> Schedule:
@@ -87,6 +89,37 @@ def copies(rng: Random, n: int) -> Schedule:
         k.cp_async.wait_group(0)
     k.mem.st_global(out.box((k.block_idx, k.thread_in_role), (1, 1)), x.all)
     return k.finish()
+
+
+def states(rng: Random, n: int) -> Schedule:
+    """Warps write, arrive and wait by the state of that, and read each other's rows."""
+    k = ScheduleBuilder("states")
+    count = k.arg(ARG, n)
+    warps, stages = rng.choice([1, 2, 3]), rng.choice([1, 1, 2])
+    tile = k.smem_tile("tile", (warps, 32), "f32", stages=2)
+    full = k.mbarriers("full", count=32 * warps, stages=stages)
+    state, x = k.mbarrier_state("state"), written(k, "x", registers=1)
+    k.block(warps)
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+    k.bar.sync()
+    again = chance(rng, 0.8)
+    with k.loop(count) as i:
+        stage = tile[i % 2]
+        k.mem.st_shared(stage.box((k.warp_in_role, k.lane), (1, 1)), x.all)
+        k.mbarrier.arrive(full[i % stages], state=state)
+        k.mbarrier.wait_state(full[i % stages], state)
+        row = (k.warp_in_role + 1) % warps
+        k.mem.ld_shared(x.all, stage.box((row, k.lane), (1, 1)))
+        if again:
+            k.bar.sync()
+    return k.finish()
+
+
+def of_oracle(name: str) -> Family:
+    """A generator of the oracle, whose outermost loops count to the argument."""
+    return lambda rng, n: counted(GENERATORS[name](rng), n)
 
 
 def broken(rng: Random, schedule: Schedule) -> Schedule:
@@ -281,3 +314,12 @@ def counted(schedule: Schedule, more: int) -> Schedule:
 
     body = tuple(map(stmt, schedule.body))
     return replace(schedule, body=body, args=((ARG, more + (first or [0])[0]),))
+
+
+RINGS = ("tma_ring", "wgmma_ring", "multicast_ring", "exchange", "meetings", "peeking_ring")
+
+FAMILIES: dict[str, Family] = {
+    "copies": copies,
+    "states": states,
+    **{name: of_oracle(name) for name in RINGS},
+}

@@ -84,7 +84,10 @@ def test_what_is_passed_does_not_cost() -> None:
     assert len(walked) == 1
 
 
-RANDOM = ("tma_ring", "wgmma_ring", "rendezvous", "named", "cp_async", "bulk_store", "plain")
+RANDOM = (
+    *("tma_ring", "wgmma_ring", "rendezvous", "named", "cp_async", "bulk_store", "plain"),
+    *("multicast_ring", "exchange", "mailbox", "meetings", "peeking_ring"),
+)
 
 
 @settings(

