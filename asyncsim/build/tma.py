@@ -120,9 +120,26 @@ class TmaFamily(Family):
         name = tensor_map.decl.name
         self._k.emit(ops.TmaPrefetch, tensor_map=name, src=tensor_map.box(start))
 
-    def replace(self, tensor_map: TensorMapHandle, *, field: str = "global_address") -> None:
-        """tensormap.replace: change a field of the CTA's copy of a map (``in_global=True``)."""
-        self._k.emit(ops.TensormapReplace, tensor_map=tensor_map.decl.name, field=field)
+    def replace(
+        self,
+        tensor_map: TensorMapHandle,
+        *,
+        field: str = "global_address",
+        value: Index | None = None,
+        dim: int = 0,
+    ) -> None:
+        """tensormap.replace: change a field of the CTA's copy of a map (``in_global=True``).
+
+        ``value``: rows of the outermost dimension that the map skips ("global_address"), or the
+        extent of dimension ``dim`` ("global_dim"); without one the field is as at first.
+        """
+        self._k.emit(
+            ops.TensormapReplace,
+            tensor_map=tensor_map.decl.name,
+            field=field,
+            value=None if value is None else as_expr(value),
+            dim=whole(dim),
+        )
 
     def prefetch_map(self, tensor_map: TensorMapHandle) -> None:
         """prefetch.tensormap: bring the descriptor itself; a hint."""

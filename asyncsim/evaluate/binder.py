@@ -20,12 +20,12 @@ from asyncsim.ir.op import (
     BulkOp,
     ClusterOp,
     CopyOp,
-    Fence,
     GridDependencyOp,
     MbarrierOp,
     MemoryOp,
     Op,
     OpBase,
+    OrderOp,
     SyncOp,
     Tcgen05Op,
     TensorOp,
@@ -64,8 +64,8 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
         return copy_step(op, use, warp, cta)
     if isinstance(op, BulkOp):
         return bulk_step(op, use, warp, cta)
-    if isinstance(op, Fence | GridDependencyOp):
-        return order_step(op)
+    if isinstance(op, OrderOp | GridDependencyOp):
+        return order_step(op, use, cta)
     if isinstance(op, SyncOp):
         return sync_step(op, warp, cta)
     if isinstance(op, TensorOp):

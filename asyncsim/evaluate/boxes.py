@@ -34,6 +34,10 @@ def fetches(op: ops.TmaLoad, use: Operands, cta: Cta) -> Callable[[Values], list
                 _by_lane(start(v), use), _by_lane(offset(v), use), strict=True
             )
         ]
+    if m.in_global:
+        return lambda v: [
+            _box(m, cta.maps.behind(m), outside, at) for at in _by_lane(start(v), use)
+        ]
     return lambda v: [_box(m, tensor, outside, first) for first in _by_lane(start(v), use)]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from asyncsim.evaluate.arrays import Array, numpy_dtype
+from asyncsim.evaluate.maps import ChangedMaps
 from asyncsim.evaluate.order import Landing, Order
 from asyncsim.evaluate.tensor_memory import TensorMemory
 from asyncsim.ir.decl import Fragment, Mbarrier, SmemTile
@@ -99,6 +100,7 @@ class Cta:
         }
         self.named: list[NamedBarrierState] = []
         self.states: dict[tuple[int, bool, str], ArriveState] = {}  # warp, elected, register
+        self.maps = ChangedMaps(tensors)
         self._queues: dict[tuple[int, bool, GroupKind], GroupQueue] = {}
         self._warpgroups: dict[int, Warpgroup] = {}
         self._registers: dict[tuple[str, int], Array] = {}
@@ -115,6 +117,7 @@ class Cta:
             states[:] = [MbarrierState() for _ in range(stages)]
         self.named[:] = [NamedBarrierState(whole=i == BLOCK) for i in range(NAMED_BARRIERS)]
         self.states.clear()
+        self.maps.reset()
         self._queues.clear()
         self._warpgroups.clear()
         self.tensor_memory.reset()

@@ -185,8 +185,10 @@ def _order(op: OrderOp) -> str:
     match op:
         case ops.Fence(fence_scope=scope, sc=sc):
             return f"fence.{'sc' if sc else 'acq_rel'}.{scope.value}"
-        case ops.TensormapReplace(tensor_map=tensor_map, field=field):
-            return f"tensormap.replace.tile.{field}.global.b1024 {tensor_map}"
+        case ops.TensormapReplace(tensor_map=tensor_map, field=field, value=value, dim=dim):
+            which = f", {dim}" if field == "global_dim" and value is not None else ""
+            given = "" if value is None else f"{which}, {text(value)}"
+            return f"tensormap.replace.tile.{field}.global.b1024 {tensor_map}{given}"
         case ops.FenceProxyTensormap(tensor_map=None):
             return "fence.proxy.tensormap::generic.release.gpu"
         case ops.FenceProxyTensormap(tensor_map=tensor_map):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import Enum
 
+from asyncsim.ir.expr import Expr
 from asyncsim.ir.operand import OpBase
 
 
@@ -27,10 +28,17 @@ class Fence(OpBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TensormapReplace(OpBase):
-    """tensormap.replace: change a field of a map that lies in global memory."""
+    """tensormap.replace: change a field of a map that lies in global memory.
+
+    ``value``: of "global_address", by how many rows of the outermost dimension the map begins
+    behind its tensor; of "global_dim", the extent of dimension ``dim``. None writes what the map
+    was made with.
+    """
 
     tensor_map: str
     field: str
+    value: Expr | None = None
+    dim: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

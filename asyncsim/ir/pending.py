@@ -12,7 +12,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Im2colMode, Interleave, TensorMap
 from asyncsim.ir.schedule import Schedule
 
-PendingOp = ops.TensormapReplace | ops.FenceProxyTensormap | ops.ClcOp | ops.AtomAdd
+PendingOp = ops.ClcOp | ops.AtomAdd
 
 
 def refuse_pending(schedule: Schedule, reader: str) -> None:

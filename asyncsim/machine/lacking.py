@@ -22,6 +22,8 @@ _FROM_SM_90 = {
     "fence.proxy_async_smem": "async proxy",
     "fence.proxy_async": "async proxy",
     "fence.mbarrier_init": "fence.mbarrier_init",
+    "fence.tensormap_release": "tensor maps",
+    "fence.tensormap_acquire": "tensor maps",
     "code.producer_elected": "TMA",
     "code.producer_all_lanes": "TMA",
     "code.consumer": "mbarrier.try_wait",

@@ -91,6 +91,7 @@ class Tma:
     load_bytes_per_cycle: BytesPerCycle  # engine occupancy of a load
     store_bytes_per_cycle: BytesPerCycle  # engine occupancy of a store
     reduce_bytes_per_cycle: BytesPerCycle
+    reduce_device_bytes_per_cycle: BytesPerCycle  # what L2 takes of reductions, to lines apart
     min_copy_cycles: Cycles  # engine occupancy of the smallest copy
     copy_overhead_cycles: Cycles  # engine occupancy beside bytes / rate
     row_bytes: Bytes  # the engine moves at most one row of this size in a cycle
@@ -101,6 +102,8 @@ class Tma:
     landing_dram_cycles: CyclesCurve  # one load alone, L2 miss, by its bytes: mean
     landing_dram_far_cycles: CyclesCurve  # the same of a box whose rows are not adjacent
     descriptor_first_use_cycles: Cycles
+    descriptor_fetch_cycles: Cycles  # the same of a map in global memory that has been changed
+    replace_cycles: Cycles  # tensormap.replace of one field
     store_issue_cycles: Cycles
     store_latency_cycles: Cycles  # issue to the return of wait_group, beside bytes / rate
     commit_cycles: Cycles
@@ -161,6 +164,8 @@ class Fence:
     mbarrier_init_cycles: CyclesIfAny
     cta_cycles: Cycles
     gpu_cycles: Cycles
+    tensormap_release_cycles: CyclesIfAny
+    tensormap_acquire_cycles: CyclesIfAny
 
 
 @dataclass(frozen=True, slots=True)

@@ -155,7 +155,8 @@ def _land(args: tuple[Agent, Cta, Step, int, Cause]) -> None:
 
 
 def tma_store_maker(b: Bound, op: ops.StoreOp) -> Maker:
-    """work = (engine occupancy, latency beside it)"""
+    """work = (engine occupancy, latency beside it); value: of a reduction, its bytes as L2 counts
+    those of a store"""
     numbers, amount = b.model.numbers, b.bytes(op.dst)
     step = b.step(tma_store, numbers.ticks("tma.store_issue") * b.lanes)
     rate = numbers.rate("tma.store" if op.reduce is None else "tma.reduce")
@@ -163,6 +164,8 @@ def tma_store_maker(b: Bound, op: ops.StoreOp) -> Maker:
     latency = "tma.store_latency" if isinstance(op, ops.TmaStore) else "tma.bulk_store_latency"
     step.work = (ticks(occupancy), numbers.ticks(latency))
     step.amount, step.count, step.name = amount, b.times, _engine_name(op)
+    if op.reduce is not None:
+        step.value = int(amount * numbers.rate("l2.write") / numbers.rate("tma.reduce_device"))
     return b.constant(step)
 
 
@@ -182,7 +185,10 @@ def _store_issued(a: Agent) -> None:
             now, cause = accepted, a.cause()
         start, end, link = sm.tma.serve(now, s.work[0], cause)
         sm.starts.append((start, link))
-        sent, why = model.memory.write(now, s.amount, cause)
+        if s.value:
+            sent, why = model.memory.reduce(now, s.value, cause)
+        else:
+            sent, why = model.memory.write(now, s.amount, cause)
         sm.tma.hold(sent)
         if sm.rec is not None:
             sm.rec.engine(sm, "tma", s.name, start, max(end, sent))

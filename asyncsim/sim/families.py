@@ -16,6 +16,7 @@ from asyncsim.sim import (
     do_compute,
     do_copy,
     do_griddep,
+    do_order,
     do_registers,
     do_sync,
     do_tcgen05,
@@ -86,9 +87,8 @@ def make(b: Bound) -> Maker:
             return do_bulk.bulk_maker(b, op)
         case ops.GriddepcontrolLaunchDependents() | ops.GriddepcontrolWait():
             return do_griddep.griddep_maker(b, op)
-        case ops.Fence(fence_scope=scope):
-            key = "fence.cta" if scope is ops.FenceScope.CTA else "fence.gpu"
-            return b.constant(b.step(do_sync.fence, b.model.numbers.ticks(key)))
+        case ops.Fence() | ops.TensormapReplace() | ops.FenceProxyTensormap():
+            return do_order.order_maker(b, op)
         case (
             ops.Tcgen05Alloc()
             | ops.Tcgen05Dealloc()

@@ -99,6 +99,8 @@ class Model:
         self.wgmma_queue = n.count("wgmma.queue_depth") if ops.WgmmaMmaAsync in kinds else 1
         self.prologue, self.ending = n.ticks("launch.prologue"), n.ticks("launch.end")
         self.barriers = _barrier_indices(schedule)
+        changing = [m.name for m in schedule.of_kind(TensorMap) if m.in_global]
+        self.descriptors = {name: n.ticks("tma.descriptor_fetch") for name in changing}
         self.map_names = frozenset(m.name for m in schedule.of_kind(TensorMap))
         self.extras = self._wake_extras(n)
         turns, exited = turn_costs(schedule), left_alone(schedule)
@@ -241,7 +243,8 @@ class SmState:
             return now
         ready = self.maps.get(name)
         if ready is None:
-            ready = self.maps[name] = now + self.model.descriptor
+            fetch = self.model.descriptors.get(name, self.model.descriptor)
+            ready = self.maps[name] = now + fetch
         return max(now, ready)
 
     def use_port(self, time: int, amount: int, cause: Cause) -> tuple[int, Cause]:

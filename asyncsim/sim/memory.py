@@ -271,6 +271,12 @@ class Memory:
         _, end, _, why = self._l2_write.serve(time, amount, cause)
         return end, why
 
+    def reduce(self, time: int, worth: int, cause: Cause) -> tuple[int, Cause]:
+        """The same of a reduction. Its lines are those of others, and stay: nothing is written back
+        for it. What takes turns at one line is not in the model."""
+        _, end, _, why = self._l2_write.serve(time, worth, cause)
+        return end, why
+
     def store(self, time: int, worth: int, amount: int, cause: Cause) -> tuple[int, Cause]:
         """The same of plain stores; worth: their bytes as whole sectors count."""
         self._write_back(time, amount, cause)

@@ -10,7 +10,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Const
 from asyncsim.ir.op import GlobalView, Scope
-from asyncsim.ir.validate.im2col import bad_offset, offset_limit
+from asyncsim.ir.validate.im2col import bad_offset, moved_maps, offset_limit
 from asyncsim.memory.region import GlobalBox, Region, SmemRegion
 from asyncsim.rules import Rule
 from asyncsim.stream.dyn import Access, Dyn, Proxy, Tag
@@ -76,7 +76,7 @@ def load_maker(r: Resolver, op: ops.LoadOp, ev: Evaluator) -> Callable[[Values],
         return gather_maker(r, op, ev)
     source: GlobalView | None = op.src
     read = r.box(op, op.src, False, Proxy.ASYNC, ev)
-    if isinstance(op, ops.TmaLoad) and op.offsets:
+    if isinstance(op, ops.TmaLoad) and (op.offsets or op.tensor_map in moved_maps(r.schedule)):
         source, read = None, pixels_maker(r, op, ev)
     elif isinstance(op, ops.TmaLoad) and r.schedule.tensor_map(op.tensor_map).strided:
         source = None
@@ -97,11 +97,12 @@ def load_maker(r: Resolver, op: ops.LoadOp, ev: Evaluator) -> Callable[[Values],
 
 
 def pixels_maker(r: Resolver, op: ops.TmaLoad, ev: Evaluator) -> Callable[[Values], Access]:
-    """The read of an im2col load: any element of the tensor, which nothing writes."""
+    """The read of an im2col load, or by a map that moves: any element of the tensor, which nothing
+    writes."""
     shape = r.schedule.tensor(op.src.tensor).shape
     whole = Access(GlobalBox(op.src.tensor, (0,) * len(shape), shape), False, Proxy.ASYNC)
     offsets = ev.lanes(op.offsets, one=op.scope is Scope.ELECTED)
-    limit = offset_limit(op, len(shape))
+    limit = offset_limit(op, len(shape)) if op.offsets else 0
 
     def access(v: Values) -> Access:
         for lane in offsets(v, 0):

@@ -18,6 +18,7 @@ import numpy as np
 
 from asyncsim.errors import EnvironmentError_
 from asyncsim.hw.launch.protocol import MapSpec, RunReply, RunSpec, TensorSpec
+from asyncsim.hw.launch.raw_map import raw_maps
 from asyncsim.hw.render.model import CLOCKS_BYTES, REPORT_WORDS, STAMP_BYTES
 
 FLUSH_BYTES = 256 << 20
@@ -34,7 +35,8 @@ _NUMPY_OF_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 @dataclass(frozen=True, slots=True)
 class _Kernel:
-    """A kernel on the GPU. ``arguments``: of a launch, by its number."""
+    """A kernel on the GPU. ``arguments``: of a launch, by its number; ``maps``: buffers of tensor
+    maps that it changes, and what they hold before each launch."""
 
     spec: RunSpec
     code: Any
@@ -43,10 +45,11 @@ class _Kernel:
     clocks: Any
     stamps: Any
     delays: Any
+    maps: tuple[tuple[Any, Any], ...]
 
     @property
     def buffers(self) -> tuple[Any, ...]:
-        return self.report, self.clocks, self.stamps, self.delays
+        return self.report, self.clocks, self.stamps, self.delays, *(b for b, _ in self.maps)
 
 
 class Gpu:
@@ -164,13 +167,21 @@ class Gpu:
         clocks = self._zeros(CLOCKS_BYTES * ctas * (warps + 1))
         stamps = self._zeros(max(1, spec.stamp_ctas * warps * spec.stamp_capacity) * STAMP_BYTES)
         delays = self._upload(Path(spec.delays).read_bytes()) if spec.delays else None
-        maps = {name: self._map(m, tensors[m.tensor]) for name, m in spec.maps.items()}
+        maps: dict[str, Any] = {}
+        changing: list[tuple[Any, Any]] = []
+        for name, m in spec.maps.items():
+            if m.copies:
+                data = raw_maps(m, int(tensors[m.tensor].handle))
+                maps[name] = self._copy_in(data)
+                changing.append((maps[name], data))
+            else:
+                maps[name] = self._map(m, tensors[m.tensor])
         pointers = {"report": report, "clocks": clocks, "delays": delays, "stamps": stamps}
         args = [self._argument(p, tensors, maps, pointers) for p in spec.parameters]
         code = self._kernel(spec)
         self._check_arguments(code, spec)
         tables = _table_arguments(spec, args, delays)
-        return _Kernel(spec, code, tables, report, clocks, stamps, delays)
+        return _Kernel(spec, code, tables, report, clocks, stamps, delays, tuple(changing))
 
     def _marks(self, kernel: _Kernel) -> Any:
         """(CTA, slot (start, warp ends), (globaltimer ns, SM cycles)) of the last launch."""
@@ -223,14 +234,17 @@ class Gpu:
         return self._copy_in(np.frombuffer(data, np.uint8))
 
     def _copy_in(self, data: Any) -> Any:
+        buffer = self._allocate(data.nbytes)
+        self._write(buffer, data)
+        return buffer
+
+    def _write(self, buffer: Any, data: Any) -> None:
         from cuda.bindings import driver
 
-        buffer = self._allocate(data.nbytes)
         self.stream.sync()
         (status,) = driver.cuMemcpyHtoD(int(buffer.handle), data.ctypes.data, data.nbytes)
         if int(status):
             raise RuntimeError(f"copy to the GPU failed: {status}")
-        return buffer
 
     def _tensor(self, t: TensorSpec) -> Any:
         if t.data:
@@ -284,6 +298,8 @@ class Gpu:
             return np.uint64(int(tensors[name].handle))
         if kind == "tensor_map":
             return maps[name]
+        if kind == "tensor_maps":
+            return np.uint64(int(maps[name].handle))
         if kind in pointers:
             return np.uint64(int(pointers[kind].handle))
         if size != 4:
@@ -295,6 +311,8 @@ class Gpu:
         from cuda.core import LaunchConfig, launch
 
         spec = kernel.spec
+        for buffer, data in kernel.maps:
+            self._write(buffer, data)
         config = LaunchConfig(
             grid=spec.grid,
             block=spec.threads,

@@ -172,6 +172,7 @@ def _map(schedule: Schedule, m: TensorMap) -> MapSpec:
         l2_promotion_bytes=m.l2_promotion_bytes,
         element_strides=m.element_strides,
         interleave_bytes=m.interleave.value,
+        copies=schedule.ctas if m.in_global else 0,
         corners=() if m.im2col is None else (m.im2col.lower, m.im2col.upper),
     )
 

@@ -36,7 +36,8 @@ class TensorSpec:
 class MapSpec:
     """A tensor map: row-major shape, strides, box, and every how many-th element of each dimension.
 
-    ``corners``: of an im2col map, whose ``box`` is (pixels, channels); () for others.
+    ``corners``: of an im2col map, whose ``box`` is (pixels, channels); () for others. ``copies``:
+    in global memory, of a map that the kernel changes; 0 for a kernel parameter.
     """
 
     tensor: str
@@ -50,6 +51,7 @@ class MapSpec:
     element_strides: tuple[int, ...] = ()
     interleave_bytes: int = 0
     corners: tuple[tuple[int, ...], ...] = ()
+    copies: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

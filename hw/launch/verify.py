@@ -42,9 +42,10 @@ class Verification:
 
 
 def chosen_ctas(schedule: Schedule, most: int) -> tuple[int, ...]:
-    """At most ``most`` CTAs, the first and the last among them, evenly spread."""
+    """At most ``most`` CTAs, the first and the last among them, evenly spread; all of a schedule
+    that reduces into global memory, where every CTA may have its part in an element."""
     n = schedule.ctas
-    if n <= most:
+    if n <= most or any(isinstance(o, StoreOp) and o.reduce for o in schedule.ops()):
         return tuple(range(n))
     return tuple(sorted({round(i * (n - 1) / (most - 1)) for i in range(most)}))
 

@@ -108,7 +108,8 @@ def _device_code(schedule: Schedule, variant: Variant) -> str:
 
 def _parameters(schedule: Schedule, variant: Variant) -> tuple[Parameter, ...]:
     plain = [t for t in schedule.of_kind(GlobalTensor) if t.name in _plain_tensors(schedule)]
-    out = [Parameter(ParameterKind.TENSOR_MAP, m.name) for m in schedule.of_kind(TensorMap)]
+    kinds = {False: ParameterKind.TENSOR_MAP, True: ParameterKind.TENSOR_MAPS}
+    out = [Parameter(kinds[m.in_global], m.name) for m in schedule.of_kind(TensorMap)]
     clipped = {o.dst.tensor for o in schedule.ops() if isinstance(o, ops.StGlobal) and o.clip}
     for tensor in plain:
         out.append(Parameter(ParameterKind.TENSOR, tensor.name))
@@ -144,6 +145,8 @@ def _plain_tensors(schedule: Schedule) -> set[str]:
                 | ops.BulkPrefetch(src=GlobalView(tensor, _, _))
             ):
                 out.add(tensor)
+            case ops.TensormapReplace(tensor_map=name, field="global_address"):
+                out.add(schedule.tensor_map(name).tensor)
             case (
                 ops.StGlobal(dst=GlobalView(tensor, _, _))
                 | ops.BulkStore(dst=GlobalView(tensor, _, _))
@@ -169,6 +172,8 @@ def _parameter_text(schedule: Schedule, p: Parameter) -> str:
             return f"int {extent_name(p.name, p.dim)}"
         case ParameterKind.TENSOR_MAP:
             return f"const __grid_constant__ TensorMap m_{p.name}"
+        case ParameterKind.TENSOR_MAPS:
+            return f"TensorMap* maps_{p.name}"
         case ParameterKind.ARG:
             return f"int a_{p.name}"
         case ParameterKind.REPORT:
@@ -198,6 +203,10 @@ def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
         "const int warp_in_role = warp, thread_in_role = threadIdx.x;\n"
         "Guard guard{report, false};"
     )
+    for p in parameters:
+        if p.kind is ParameterKind.TENSOR_MAPS:
+            block = "block_x + gridDim.x * (block_y + gridDim.y * block_z)"
+            c.put(f"TensorMap& m_{p.name} = maps_{p.name}[{block}];")
     prologue = len(c.lines)
     maps = [p for p in parameters if p.kind is ParameterKind.TENSOR_MAP]
     prefetch = " ".join(f"tma_prefetch_map(m_{p.name});" for p in maps)

@@ -10,14 +10,16 @@ class ParameterKind(Enum):
     """What the host passes for a kernel parameter.
 
     TENSOR: pointer to a global tensor. STRIDE: an element stride of a tensor (int32). EXTENT: its
-    extent in a dimension (int32). TENSOR_MAP: a 128-byte descriptor. ARG: a schedule argument
-    (int32). REPORT, CLOCKS, DELAYS, STAMPS: buffers.
+    extent in a dimension (int32). TENSOR_MAP: a 128-byte descriptor. TENSOR_MAPS: pointer to one
+    for each CTA, which the kernel changes. ARG: a schedule argument (int32). REPORT,
+    CLOCKS, DELAYS, STAMPS: buffers.
     """
 
     TENSOR = "tensor"
     STRIDE = "stride"
     EXTENT = "extent"
     TENSOR_MAP = "tensor_map"
+    TENSOR_MAPS = "tensor_maps"
     ARG = "arg"
     REPORT = "report"
     CLOCKS = "clocks"

@@ -255,7 +255,7 @@ def _render_op(c: Context, op: Op) -> None:
         render_cluster(c, op)
     elif isinstance(op, ops.BulkOp):
         render_bulk(c, op)
-    elif isinstance(op, ops.Fence | ops.GridDependencyOp):
+    elif isinstance(op, ops.OrderOp | ops.GridDependencyOp):
         render_order(c, op)
     elif isinstance(op, PendingOp):
         refused(op)

@@ -148,3 +148,34 @@ def pixels(
         k.fence.proxy_async("shared")
         k.bar.sync()
     return k.finish()
+
+
+@scenario(summary="a map that each CTA moves from group to group of rows", archs=ARCHS)
+def moving(*, ctas: int = 3, groups: int = 4, rows: int = 6, short: int = 0) -> Schedule:
+    """Group g of a CTA has ``rows`` - ``short`` * g rows: behind them are zeros."""
+    k = ScheduleBuilder("moving", archs=ARCHS)
+    k.grid(ctas)
+    k.block(1)
+    source = k.global_tensor("source", (ctas * groups * rows, 32), "i32")
+    out = k.global_tensor("out", (ctas * groups * 8, 32), "i32", output=True)
+    source_map = k.tensor_map("source_map", source, box=(8, 32), in_global=True)
+    out_map = k.tensor_map("out_map", out, box=(8, 32))
+    tile, full = k.smem_tile("tile", (8, 32), "i32")[0], k.mbarriers("full", count=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+        k.tma.replace(source_map, field="global_dim", dim=0, value=1)
+        with k.loop(groups) as g:
+            group = k.block_idx * groups + g
+            k.tma.replace(source_map, value=group * rows)
+            k.tma.replace(source_map, field="global_dim", dim=0, value=rows - short * g)
+            k.fence.tensormap_release()
+            k.fence.tensormap_acquire(source_map)
+            k.mbarrier.arrive_expect_tx(full[0], 1024)
+            k.tma.load(tile, source_map, (0, 0), full[0])
+            k.mbarrier.wait(full[0], g % 2)
+            k.tma.store(out_map, (group * 8, 0), tile)
+            k.bulk.commit_group()
+            k.bulk.wait_group(0)
+            k.tma.replace(source_map, field="global_dim", dim=0, value=1)
+    return k.finish()

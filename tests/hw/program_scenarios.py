@@ -8,8 +8,8 @@ from asyncsim import AccessMode, ComputeDef, ComputeOperand, Program, ScheduleBu
 from asyncsim.ir.schedule import Schedule
 
 
-def _spin(x: Any, turns: int, **_: Any) -> None:
-    x += turns
+def _spin(x: Any, turns: int, one: int, **_: Any) -> None:
+    x += turns * one
 
 
 SPIN = ComputeDef(
@@ -17,9 +17,12 @@ SPIN = ComputeDef(
     operands=(
         ComputeOperand(name="x", kind="fragment", mode=AccessMode.READ_WRITE),
         ComputeOperand(name="turns", kind="int"),
+        ComputeOperand(name="one", kind="int"),
     ),
-    work=lambda turns: Work(alu=turns, chain_alu=turns),
-    cuda='for (int i = 0; i < turns; ++i) asm volatile("add.u32 %0, %0, 1;" : "+r"(x[0]));',
+    work=lambda turns, one: Work(alu=turns, chain_alu=turns),
+    # one is an argument: the assembler folds additions of a constant
+    cuda="for (int i = 0; i < turns; ++i) "
+    'asm volatile("add.u32 %0, %0, %1;" : "+r"(x[0]) : "r"(one));',
     numpy=_spin,
 )
 
@@ -34,10 +37,11 @@ def first(ctas: int, turns: int, after: int, *, early: bool) -> Schedule:
     x = k.fragment("x", registers=1, dtype="u32")
     place = ((k.block_idx, k.thread_in_role), (1, 1))
     k.mem.ld_global(x.all, a.box(*place))
-    k.mem.compute(SPIN, x.all, k.arg("turns", turns))
+    one = k.arg("one", 1)
+    k.mem.compute(SPIN, x.all, k.arg("turns", turns), one)
     if early:
         k.griddepcontrol.launch_dependents()
-    k.mem.compute(SPIN, x.all, k.arg("after", after))
+    k.mem.compute(SPIN, x.all, k.arg("after", after), one)
     k.mem.st_global(b.box(*place), x.all)
     return k.finish()
 
@@ -58,7 +62,7 @@ def second(ctas: int, turns: int) -> Schedule:
         k.mbarrier.init_all(full)
         k.fence.mbarrier_init()
     k.mem.ld_global(w.all, weights.box((0, mine), (1, 1)))
-    k.mem.compute(SPIN, w.all, k.arg("turns", turns))
+    k.mem.compute(SPIN, w.all, k.arg("turns", turns), k.arg("one", 1))
     k.bar.sync()
     with k.elect_thread():
         k.griddepcontrol.wait()

@@ -24,6 +24,7 @@ from tests.hw.program_scenarios import pair
 
 CLUSTERS = Path(__file__).parent / "cluster_scenarios.py"
 BULK = Path(__file__).parent / "bulk_scenarios.py"
+MAPS = Path(__file__).parent / "map_scenarios.py"
 TENSOR_MEMORY = (gemm(), moves("128x256b", 128, 32, shift=True), through_registers())
 ZOO = find_scenario(str(Path(__file__).parent / "zoo_scenario.py"))
 
@@ -31,7 +32,8 @@ ZOO = find_scenario(str(Path(__file__).parent / "zoo_scenario.py"))
 def test_every_op_is_rendered() -> None:
     names = [f"{CLUSTERS}:neighbours", f"{CLUSTERS}:mailbox"]
     names += [f"{BULK}:{n}" for n in ("bulk_copy", "all_to_all", "into_first", "prefetched")]
-    others = [find_scenario(name).build({}) for name in (*names, f"{BULK}:fenced")]
+    names += [f"{BULK}:fenced", f"{MAPS}:moving"]
+    others = [find_scenario(name).build({}) for name in names]
     schedules = [ZOO.build({}), ws_gemm.build({}), *others, *TENSOR_MEMORY, *pair().kernels]
     used = {type(op) for s in schedules for op in s.ops()}
     assert {c.__name__ for c in (*used, *get_args(PendingOp))} == {c.__name__ for c in get_args(Op)}

@@ -37,6 +37,7 @@ from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import MbarrierWait
 from asyncsim.ir.schedule import Schedule
+from asyncsim.scenarios.tma_reduce import tma_reduce
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
@@ -174,6 +175,7 @@ def test_a_launch_that_gave_up_says_where() -> None:
 def test_chosen_ctas_are_spread() -> None:
     assert chosen_ctas(ring(), 8) == (0, 1, 2, 3, 4, 5)
     assert chosen_ctas(tma_ring.build({}), 4) == (0, 44, 87, 131)
+    assert chosen_ctas(tma_reduce.build({"ctas": 9}), 4) == tuple(range(9))  # each adds its part
 
 
 def test_only_what_the_chosen_ctas_write_is_compared() -> None:

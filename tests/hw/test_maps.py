@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from asyncsim import predict
+from asyncsim import ScheduleBuilder, ScheduleError, predict
 from asyncsim.catalog import find_scenario
 from asyncsim.check import check
 from asyncsim.evaluate import Landing, Order, evaluate, make_inputs
 from asyncsim.hw.compile import compile_schedule
 from asyncsim.hw.launch import Child, run_schedule
 from asyncsim.hw.probe import what_is_missing
-from asyncsim.hw.render import render
+from asyncsim.hw.render import kernel_text, render
 from asyncsim.ir.decl import TensorMap
 from asyncsim.ir.schedule import Schedule
+from asyncsim.machine import load_machine
 from asyncsim.predict.result import Verdict
 from tests.hw.map_scenarios import STARTS, TYPES
 
@@ -43,6 +44,9 @@ SIZES = [
     ("pixels", {"type": BF16, "swizzle": 64, "filter": 1}),
     ("pixels", {"stride": 2, "size": 6}),
     ("pixels", {"nan": 1}),
+    ("moving", {}),
+    ("moving", {"short": 1, "ctas": 7}),
+    ("moving", {"groups": 1, "rows": 8, "ctas": 1}),
 ]
 ORDERS = [Order(), Order(landing=Landing.LATE, seed=5)]
 
@@ -53,7 +57,7 @@ def build(name: str, params: dict[str, int]) -> Schedule:
 
 def expected(schedule: Schedule, params: dict[str, int], source: Any) -> Any:
     """What the kernels are meant to write down, element by element."""
-    (m,) = schedule.of_kind(TensorMap)
+    m = schedule.of_kind(TensorMap)[0]
     outside = np.array(np.nan if params.get("nan") else 0).astype(source.dtype)
 
     def at(place: tuple[int, ...]) -> Any:
@@ -70,6 +74,13 @@ def expected(schedule: Schedule, params: dict[str, int], source: Any) -> Any:
             for outer in product(*ranges[:-1]):
                 rows.append([at((*outer, column)) for column in ranges[-1]])
         return np.array(rows, source.dtype)
+    if schedule.name == "moving":
+        height, groups = params.get("rows", 6), params.get("groups", 4)
+        wanted = np.zeros((schedule.ctas * groups, 8, 32), source.dtype)
+        for group, rows_of in enumerate(source.reshape(-1, height, 32)):
+            kept = height - params.get("short", 0) * (group % groups)
+            wanted[group, :kept] = rows_of[:kept]
+        return wanted.reshape(-1, 32)
     size, stride = params.get("filter", 3), params.get("stride", 1)
     pad, brought = size // 2, params.get("brought", 16)
     spans = [range(-pad, n + pad - size + 1, stride) for n in source.shape[1:-1]]
@@ -130,6 +141,43 @@ def test_pixels_take_the_time_of_their_bytes() -> None:
     _, many = predict(build("pixels", {"brought": 128, "batch": 16, "filter": 1}))
     assert few is not None and many is not None
     assert many.engines["TMA engine"] > few.engines["TMA engine"]
+
+
+def test_instructions_that_change_a_map() -> None:
+    text = kernel_text(render(build("moving", {})))
+    assert "TensorMap* maps_source_map" in text and "m_out_map" in text
+    assert "TensorMap& m_source_map = maps_source_map[block_x + gridDim.x * (" in text
+    assert "tensormap_replace_address(m_source_map, t_source + " in text
+    assert "tensormap_replace_dim<1>(m_source_map, 6);" in text  # rows are dimension 1 to TMA
+    assert 'asm volatile("fence.proxy.tensormap::generic.release.gpu;"' in text
+    assert "tensormap_acquire(m_source_map);" in text
+
+
+def test_a_field_that_cannot_be_written() -> None:
+    k = ScheduleBuilder("fields")
+    k.block(1)
+    t = k.global_tensor("t", (4, 32), "i32")
+    m = k.tensor_map("m", t, box=(1, 32), in_global=True)
+    with k.elect_thread():
+        k.tma.replace(m, field="swizzle_mode")
+    with pytest.raises(ScheduleError, match="TensormapReplace: field 'swizzle_mode'"):
+        render(k.finish())
+
+
+def test_a_map_stays_within_its_tensor() -> None:
+    schedule = build("moving", {"rows": 8, "short": -1})
+    message = "tensor map 'source_map' begins at row 88 with extents .11, 32., .source. is .96, 32."
+    with pytest.raises(ScheduleError, match=message):
+        evaluate(schedule, make_inputs(schedule))
+
+
+def test_a_changed_map_is_fetched_again() -> None:
+    """Each group of ``moving`` waits for the descriptor anew."""
+    four, five = (predict(build("moving", {"ctas": 1, "groups": n}))[1] for n in (4, 5))
+    assert four is not None and five is not None
+    fetch = load_machine("h200").tma.descriptor_fetch_cycles  # type: ignore[union-attr]
+    assert five.cycles - four.cycles > float(fetch)
+    assert five.path["descriptor fetch"] > 0.15
 
 
 @pytest.fixture(scope="module")

@@ -6,6 +6,7 @@ import pytest
 
 from asyncsim import ScheduleBuilder
 from asyncsim.ir.schedule import Schedule
+from asyncsim.scenarios.tma_reduce import tma_reduce
 from asyncsim.sim.simulate import Options, run
 from tests.sim.schedules import H200, with_numbers
 
@@ -108,6 +109,16 @@ def test_sends_take_turns_in_the_engine() -> None:
     more = (sends(4096, 45) - sends(4096, 5)) / 40
     assert more == pytest.approx(4096 / float(TMA.send_bytes_per_cycle), rel=0.02)
     assert sends(4096, 5) == pytest.approx(sends(4096, 5, strict=True), abs=0.1)
+
+
+def test_all_sms_reduce_at_the_pace_of_l2() -> None:
+    """Into lines apart, 132 SMs could send more than L2 takes; DRAM takes no part."""
+    sizes = {"ctas": 132, "outputs": 132, "tiles": 32}
+    model = run(tma_reduce.build(sizes), H200, Options(certified=True, warm=True, exact=True))
+    moved = 132 * 32 * 8192
+    assert model.end / 64 > moved / float(TMA.reduce_device_bytes_per_cycle)
+    read = moved / float(H200.dram.read_bytes_per_cycle)
+    assert model.memory.dram.busy_ticks / 64 <= 1.001 * read
 
 
 def ahead(prefetch: str) -> Schedule:

@@ -145,17 +145,25 @@ def bad_offset(op: ops.TmaLoad, value: int) -> ScheduleError:
 
 
 def _inputs(s: Schedule) -> Iterator[ScheduleError]:
-    """Which elements a load by pixels or with strides reads is not followed: it takes a tensor that
-    stays as it is, and nothing claims to know what it brings."""
+    """Which elements a load by pixels, with strides, or by a map that moves reads is not followed:
+    it takes a tensor that stays as it is, and nothing claims to know what it brings."""
     loads = [(op, s.tensor_map(op.tensor_map)) for op in s.ops() if isinstance(op, ops.TmaLoad)]
-    loose = {op.src.tensor: m for op, m in loads if _loose(m)}
+    moved = moved_maps(s)
+    loose = {op.src.tensor: m for op, m in loads if _loose(m) or m.name in moved}
     for op in s.ops():
         if isinstance(op, ops.StGlobal | ops.StoreOp) and op.dst.tensor in loose:
-            how = _kind(loose[op.dst.tensor])
+            how = _kind(loose[op.dst.tensor], moved)
             yield ScheduleError(
                 f"{type(op).__name__} to {op.dst.tensor!r}, from which {how} loads",
                 fix="read by it what the kernel does not write",
                 loc=op.loc,
+            )
+        if isinstance(op, ops.TmaStore) and op.tensor_map in moved:
+            yield ScheduleError(
+                f"TmaStore by map {op.tensor_map!r}, whose address or extents change",
+                fix="store by a map that stays: where such a store goes is not followed",
+                loc=op.loc,
+                rule=Rule.TENSOR_MAP,
             )
         if isinstance(op, ops.TmaStore) and s.tensor_map(op.tensor_map).strided:
             yield ScheduleError(
@@ -164,23 +172,31 @@ def _inputs(s: Schedule) -> Iterator[ScheduleError]:
                 loc=op.loc,
                 rule=Rule.TENSOR_MAP,
             )
-    tiles = {op.dst.tile: m for op, m in loads if _loose(m)}
+    tiles = {op.dst.tile: m for op, m in loads if _loose(m) or m.name in moved}
     for op in s.ops():
         for view in parts_of(op, SmemView):
             if view.tile in tiles and view.expects is not None:
                 yield ScheduleError(
                     f"{type(op).__name__} expects a box in {view.tile!r}, which "
-                    f"{_kind(tiles[view.tile])} fills",
+                    f"{_kind(tiles[view.tile], moved)} fills",
                     fix="leave out .expecting(...): what it brings is no box",
                     loc=op.loc,
                 )
+
+
+def moved_maps(s: Schedule) -> frozenset[str]:
+    """Maps that the kernel gives another address or other extents."""
+    changes = (op for op in s.ops() if isinstance(op, ops.TensormapReplace))
+    return frozenset(op.tensor_map for op in changes if op.value is not None)
 
 
 def _loose(m: TensorMap) -> bool:
     return m.im2col is not None or m.strided
 
 
-def _kind(m: TensorMap) -> str:
+def _kind(m: TensorMap, moved: frozenset[str]) -> str:
+    if m.name in moved:
+        return f"map {m.name!r}, which the kernel moves,"
     return f"{'im2col map' if m.im2col is not None else 'map with element strides'} {m.name!r}"
 
 

@@ -210,6 +210,19 @@ def _changes(s: Schedule) -> Iterator[ScheduleError]:
                 fix=f"use one of {', '.join(_FIELDS)}",
                 loc=op.loc,
             )
+        if op.value is not None and op.field not in ("global_address", "global_dim"):
+            yield ScheduleError(
+                f"tensormap.replace of {op.field!r} by another value",
+                fix="give values for global_address and global_dim; others are written as at first",
+                loc=op.loc,
+            )
+        rank = len(s.tensor(s.tensor_map(op.tensor_map).tensor).shape)
+        if not 0 <= op.dim < rank:
+            yield ScheduleError(
+                f"tensormap.replace of dimension {op.dim}",
+                fix=f"the tensor has dimensions 0 to {rank - 1}",
+                loc=op.loc,
+            )
         if op.scope is not Scope.ELECTED:
             yield ScheduleError(
                 "tensormap.replace by several lanes",

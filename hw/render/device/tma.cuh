@@ -52,3 +52,15 @@ template <int N> DEV void bulk_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" :: "n"(N) : "memory");
 }
 DEV void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
+// A map in global memory that the kernel changes.
+DEV void tensormap_replace_address(TensorMap& m, const void* to) {
+  asm volatile("tensormap.replace.tile.global_address.global.b1024.b64 [%0], %1;"
+               :: "l"(&m), "l"(to) : "memory");
+}
+template <int D> DEV void tensormap_replace_dim(TensorMap& m, u32 extent) {
+  asm volatile("tensormap.replace.tile.global_dim.global.b1024.b32 [%0], %1, %2;"
+               :: "l"(&m), "n"(D), "r"(extent) : "memory");
+}
+DEV void tensormap_acquire(const TensorMap& m) {
+  asm volatile("fence.proxy.tensormap::generic.acquire.gpu [%0], 128;" :: "l"(&m) : "memory");
+}
