@@ -90,7 +90,7 @@ def _results(schedule: Schedule, apart: Schedule, tiles: int, run: Run) -> Itera
         return
     for size in range(listed + 1):
         for some in combinations(range(listed), size):
-            yield _told(run(_set(schedule, some), False), f"a cluster is given the tiles {some}")
+            yield _told(run(set_of(schedule, some), False), f"a cluster is given the tiles {some}")
     yield from _earlier(schedule, apart, tiles)
     if tiles > MAX_LISTED:
         note = f"clusters that are given tiles beyond the first {listed} of {tiles}: {reason}"
@@ -110,7 +110,7 @@ def _earlier(schedule: Schedule, apart: Schedule, tiles: int) -> Iterator[CheckR
             return
 
 
-def _set(schedule: Schedule, some: tuple[int, ...]) -> Schedule:
+def set_of(schedule: Schedule, some: tuple[int, ...]) -> Schedule:
     """One cluster, and its tiles in ascending order."""
 
     def tile(i: Expr) -> Expr:

@@ -46,6 +46,7 @@ class Do(Enum):
     MMA_WAIT = auto()
     CLUSTER_ARRIVE = auto()
     CLUSTER_WAIT = auto()
+    FENCE = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +74,8 @@ class Act:
     state or token that an arrive or peek keeps or a wait tests, -1: none. ``drop``, ``open``: an
     arrival that later phases do not need, one that must not complete its phase. Of a COPY,
     ``raises``: pending arrivals that its issue adds; ``lands``: arrivals when it lands, after those
-    of its chain before. ``peers``: other CTAs whose shared memory it reaches, a mask of ranks;
-    ``stays``: the CTAs that may not exit while it is in flight.
+    of its chain before. ``relaxed``: of an arrival or a wait. ``peers``: other CTAs whose shared
+    memory it reaches, a mask of ranks; ``stays``: the CTAs that may not exit while it is in flight.
     """
 
     do: Do
@@ -91,6 +92,7 @@ class Act:
     open: bool = False
     raises: int = 0
     lands: int = 0
+    relaxed: bool = False
     peers: int = 0
     stays: int = 0
 
@@ -141,5 +143,6 @@ class Machine:
     full: frozenset[int]
     trouble: set[str]
     ctas: int = 1
+    weak: bool = False  # relaxed arrivals or waits: for weak.py
     block: dict[int, int] = field(default_factory=dict)  # named barrier for all threads: its CTA
     states: int = 0  # slots of kept states

@@ -96,6 +96,7 @@ class Chains:
         lanes = 31 if i else 1
         acts = self.pair[i]
         act = Act(raw.do, raw.pos, raw.target, raw.n, raw.tx, peers=self._peers(raw, i))
+        act = replace(act, relaxed=getattr(raw.op, "relaxed", False))
         if raw.do in (Do.ARRIVE, Do.EXPECT, Do.COPY):
             act = replace(act, n=raw.n * lanes, tx=raw.tx * lanes)
         op = raw.op

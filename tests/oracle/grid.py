@@ -6,6 +6,7 @@ from __future__ import annotations
 from itertools import product
 
 from asyncsim.ir.schedule import Schedule
+from tests.oracle import weak
 from tests.oracle.states import explore
 from tests.oracle.translate import global_elements, translate
 
@@ -22,7 +23,10 @@ class Grid:
     def explore(self, max_states: int, *, warnings: bool) -> set[str]:
         """The first trouble of any CTA, or "overlap". Raises TooLarge."""
         for machine in self.machines:
-            found = explore(machine, max_states, warnings=warnings)
+            if machine.weak:
+                found = weak.explore(machine, max_states)
+            else:
+                found = explore(machine, max_states, warnings=warnings)
             if found:
                 return found
         return {"overlap"} if len(self.clusters) > 1 and self._overlap() else set()

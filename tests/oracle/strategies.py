@@ -9,7 +9,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate import validate
 from tests.mutants.mutants import mutants
-from tests.oracle import bulk, cases, copies, crowds, peers, rings, tokens
+from tests.oracle import bulk, cases, copies, crowds, orders, peers, rings, tokens
 from tests.oracle.program import Case, build
 from tests.oracle.rings import Generator
 
@@ -37,6 +37,7 @@ GENERATORS: Mapping[str, Generator] = {
     "plain": copies.plain,
     "bulk_runs": bulk.bulk_runs,
     "sends": bulk.sends,
+    "signals": orders.signals,
     "multicast_ring": peers.multicast_ring,
     "mailbox": peers.mailbox,
     "exchange": peers.exchange,

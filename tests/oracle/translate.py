@@ -44,6 +44,7 @@ class Translator:
         self.trouble: set[str] = set()
         self.named: dict[tuple[int, int], int] = {}
         self.slots: dict[tuple[int, str], int] = {}
+        self.weak = False
         self.machine: Machine
 
     def run(self) -> Machine:
@@ -66,6 +67,7 @@ class Translator:
             group_of=self._warpgroups(),
             full=frozenset(),
             trouble=self.trouble,
+            weak=self.weak,
             ctas=len(self.blocks),
         )
         m.mmas = [[] for _ in set(m.group_of.values())]
@@ -128,6 +130,10 @@ class Translator:
     def _raws(self, op: OpBase, pos: int, env: Env) -> list[Raw]:
         """The acts of an op; a multicast is a copy to each receiver."""
         _known(op, self.touches.written)
+        if getattr(op, "relaxed", False):
+            if len(self.blocks) > 1:
+                raise Untranslated(f"{type(op).__name__} relaxed, in a cluster")
+            self.weak = True
         mask = getattr(op, "multicast", None)
         if isinstance(op, ops.PrefetchOp):
             return []
@@ -201,6 +207,8 @@ class Translator:
                 return replace(raw, do=Do.RETIRE)
             case ops.FenceMbarrierInit():
                 return replace(raw, do=Do.FENCE_INIT)
+            case ops.Fence():
+                return replace(raw, do=Do.FENCE)
             case ops.FenceProxyAsync():
                 return replace(raw, do=Do.FENCE_PROXY)
             case (
@@ -241,8 +249,8 @@ def _known(op: OpBase, written: set[str]) -> None:
     """Weaker memory orders are not explored, nor reductions among other accesses."""
     at = getattr(op, "mbarrier", None)
     narrow = isinstance(op, ops.MbarrierArriveOp) and op.memory is MemScope.CTA
-    if getattr(op, "relaxed", False) or (at is not None and at.rank is not None and narrow):
-        raise Untranslated(f"{type(op).__name__} relaxed, or of a scope that is too narrow")
+    if at is not None and at.rank is not None and narrow:
+        raise Untranslated(f"{type(op).__name__} of a scope that is too narrow")
     if getattr(op, "reduce", None) and not (
         isinstance(op, ops.StoreOp) and op.dst.tensor not in written
     ):
