@@ -51,7 +51,7 @@ CLEAN = (
     _small("flash_attention", stages=3, seq=500, heads=2, hdim=128, block_n=64, causal=1),
     _small("flash_attention", stages=1, seq=450, heads=2, hdim=128, overlap=0, causal=1),
     _small("flash_attention", stages=2, seq=320, heads=1, hdim=256, pingpong=0, causal=1),
-    _small("flash_attention", stages=4, seq=700, heads=1, hdim=64, consumers=3, causal=1, f16=1),
+    _small("flash_attention", stages=4, seq=700, heads=1, hdim=64, causal=1, f16=1),
     _small("tma_copy", m=16, n=32),
     _small("tma_copy", m=40, n=72),
     _small("tma_copy", m=256, n=512),
