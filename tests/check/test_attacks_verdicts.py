@@ -62,16 +62,6 @@ def test_boxes_that_meet_outside_the_tensor(
     assert rules(boxes(at)) == ["clean"]
 
 
-def test_a_block_barrier_does_not_wait_for_warps_that_have_ended() -> None:
-    """PTX ISA, exit: a barrier for all threads is released when those that end are the only ones
-    missing. Left undecided: the conditions know no round without all warps."""
-    k = ScheduleBuilder("ended")
-    k.block(2)
-    with k.when(k.warp_in_role == 0):
-        k.bar.sync()
-    assert rules(k.finish()) == ["incomplete"]
-
-
 def test_arrivals_of_32_lanes_are_32_operations() -> None:
     k = ScheduleBuilder("rendezvous")
     meet = k.mbarriers("meet", count=64)

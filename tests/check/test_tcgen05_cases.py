@@ -287,7 +287,7 @@ def copied(*, wait: bool, then: str) -> Schedule:
     p = start()
     k = p.k
     x = written(k, "x", registers=1, dtype="u32")
-    source = written_tile(k, k.smem_tile("source", (128, 8), "u32"))
+    source = written_tile(k, k.smem_tile("source", (128, 8), "u32", swizzle=32))
     with k.elect_thread():
         k.tcgen05.cp(p.acc[0].box((0, 0), (128, 8)), source[0], shape="128x256b")
         k.tcgen05.commit(p.ready[0])

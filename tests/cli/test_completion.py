@@ -21,7 +21,7 @@ SCENARIOS = {s.name for s in builtin_scenarios()}
 CASES = [
     (["che"], {"check"}),
     (["comp"], {"compare", "completion"}),
-    (["check", "tma_r"], {"tma_ring"}),
+    (["check", "tma_r"], {"tma_ring", "tma_reduce"}),
     (["check", ""], SCENARIOS),
     (["check", "tma_ring", "--twin", ""], {t.name for t in RING.twins}),
     (["check", "tma_ring", "--twin", "wrong"], {"wrong_tile"}),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncsim.catalog import find_scenario
 from asyncsim.trace.chrome_reader import load_chrome
 from asyncsim.trace.perfetto_reader import load_pftrace, validate_pftrace
 from tests.cli.test_check import KEYS, SMALL, small
@@ -16,9 +17,10 @@ RING = ("tma_ring", "--tiles", 12, "--ctas", 8)
 
 @pytest.mark.parametrize("name", SMALL)
 def test_json(cli, name: str) -> None:  # type: ignore[no-untyped-def]
-    done = cli("predict", name, *small(name), "--json")
+    machine = "b200" if "sm_100a" in find_scenario(name).archs else "h200"
+    done = cli("predict", name, *small(name), "--machine", machine, "--json")
     report = json.loads(done.out)
-    assert (done.code, list(report), report["machine"]) == (0, KEYS, "h200")
+    assert (done.code, list(report), report["machine"]) == (0, KEYS, machine)
     assert report["cycles"] > 0 and report["bound_by"]
     expected = report["cycles"] / report["clock_mhz"]
     assert report["time_us"] == pytest.approx(expected, rel=1e-3)
