@@ -12,6 +12,7 @@ from asyncsim.ir.validate import MAX_SMEM_BYTES
 from asyncsim.predict.result import Verdict
 from asyncsim.rules import Severity
 from asyncsim.scenario import Scenario
+from asyncsim.scenarios.bw_block_scaled import bw_block_scaled
 from asyncsim.scenarios.bw_gemm import bw_gemm
 from asyncsim.scenarios.bw_gemm_2cta import bw_gemm_2cta
 from asyncsim.scenarios.cluster_sum import cluster_sum
@@ -37,6 +38,7 @@ SMALL = {
     "tma_reduce": {"ctas": 3, "tiles": 8},
     "ws_gemm": {"m": 256, "n": 256, "k": 1024},
     "bw_gemm": {"m": 512, "n": 128, "k": 192, "block_n": 128, "ctas": 2, "stages": 2},
+    "bw_block_scaled": {"m": 256, "n": 256, "k": 512, "ctas": 2, "stages": 2},
     "bw_gemm_2cta": {"m": 512, "n": 256, "k": 192, "block_n": 128, "ctas": 2, "stages": 2},
     "cooperative_gemm": {"m": 512, "n": 512, "k": 320, "ctas": 2},
     "multicast_gemm": {"m": 256, "n": 512, "k": 320, "ctas": 2},
@@ -200,6 +202,15 @@ def test_pingpong_gemm_is_silent(stages: int, setmaxnreg: int) -> None:
         order = {"ctas": (4, 9, 1)[i], "band": i, "buffers": 1 + i % 2, "f32": i % 2}
         ring = {"stages": stages, "lag": int(stages > 1 and i < 2), "block_m": 64 << stages % 2}
         assert_silent(pingpong_gemm, {**sizes, **order, **ring, "setmaxnreg": setmaxnreg})
+
+
+@pytest.mark.parametrize("stages", range(1, 5))
+@pytest.mark.parametrize("format", range(3))
+def test_bw_block_scaled_is_silent(format: int, stages: int) -> None:
+    for i, steps in enumerate((1, stages, 2 * stages + 1)):
+        sizes = {"m": 256, "n": 384, "k": steps * (128 if format == 0 else 256), "f32": i % 2}
+        order = {"ctas": (2, 4, 0)[i], "band": i, "slots": 1 + i % 2}
+        assert_silent(bw_block_scaled, {**sizes, **order, "kind": format, "stages": stages})
 
 
 @pytest.mark.parametrize("stages", range(1, 5))

@@ -24,6 +24,7 @@ SMALL = {
     "tma_ring": {"stages": 2, "tile_bytes": 1024, "consumers": 2, "ffma": 4},
     "ws_gemm": {"stages": 2, "block_m": 64, "block_n": 8, "block_k": 16},
     "cooperative_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "ctas": 4},
+    "bw_block_scaled": {"stages": 2, "kind": 2, "buffers": 1, "ctas": 4},
     "bw_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "ctas": 4},
     "bw_gemm_2cta": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "ctas": 4},
     "cp_async_multistage": {"stages": 2, "tile_bytes": 2048, "ffma": 4},

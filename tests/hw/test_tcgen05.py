@@ -18,6 +18,7 @@ from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import Tcgen05Mma
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
+from asyncsim.scenarios.bw_block_scaled import bw_block_scaled
 from asyncsim.scenarios.bw_gemm import bw_gemm
 from asyncsim.scenarios.bw_gemm_2cta import bw_gemm_2cta
 from tests.check.tcgen05_schedules import gemm, pair
@@ -69,6 +70,9 @@ EVERYWHERE = {"UTCATOMSWS", "UTCBAR", "LDTM", "UTMALDG"}  # alloc, commit, ld, T
     [
         (bw_gemm.build(), "UTCHMMA"),
         (bw_gemm_2cta.build(), "UTCHMMA"),
+        (bw_block_scaled.build({"kind": 0}), "UTCQMMA"),
+        (bw_block_scaled.build({"kind": 1}), "UTCOMMA"),
+        (bw_block_scaled.build({"kind": 2}), "UTCOMMA"),
         (gemm(), "UTCHMMA"),
         (pair(), "UTCHMMA"),
         (product(a="tf32"), "UTCHMMA"),
