@@ -227,6 +227,94 @@ def test_strides_are_for_loads_of_what_stays_as_it_is():
     )
 
 
+def movable(k, output=False):
+    t = k.global_tensor("t", (64, 32), "f32", output=output)
+    m = k.tensor_map("m", t, box=(8, 32), in_global=True)
+    return m, k.smem_tile("s", (8, 32), "f32"), GlobalHandle(t.decl)
+
+
+def moved(k, m, **what):
+    with k.elect_thread():
+        k.tma.replace(m, **what)
+
+
+@pytest.mark.parametrize(
+    ("what", "message", "fix"),
+    [
+        (
+            {"field": "swizzle_mode", "value": 1},
+            "tensormap.replace of 'swizzle_mode' by another value",
+            "give values for global_address and global_dim; others are written as at first",
+        ),
+        (
+            {"field": "global_dim", "value": 8, "dim": 2},
+            "tensormap.replace of dimension 2",
+            "the tensor has dimensions 0 to 1",
+        ),
+    ],
+)
+def test_what_replace_cannot_write(what, message, fix):
+    expect(lambda k: moved(k, movable(k)[0], **what), message, fix)
+
+
+def test_text_of_changes():
+    k = ScheduleBuilder("changes")
+    m, _, _ = movable(k)
+    moved(k, m, value=k.block_idx * 8)
+    moved(k, m, field="global_dim", value=5)
+    text = schedule_text(k.finish())
+    assert "tensormap.replace.tile.global_address.global.b1024 m, block_idx.x * 8" in text
+    assert "tensormap.replace.tile.global_dim.global.b1024 m, 0, 5" in text
+
+
+def test_where_a_map_that_moves_reads_is_not_followed():
+    """So nothing writes its tensor, it stores nothing, and no read says what it expects."""
+
+    def load(k, then):
+        m, s, t = movable(k, output=True)
+        moved(k, m, value=8)
+        k.tma.load(s[0], m, (0, 0), barrier(k)[0])
+        then(k, m, s, t, k.fragment("x", registers=1))
+
+    def written(k, m, s, t, x):
+        k.mem.st_global(t.box((0, k.lane), (1, 1)), x.all)
+
+    def meant(k, m, s, t, x):
+        k.mem.ld_shared(x.all, s[0].box((0, k.lane), (1, 1)).expecting(t.box((0, 0), (1, 1))))
+
+    def stored(k, m, s, t, x):
+        with k.elect_thread():
+            k.tma.store(m, (0, 0), s[0])
+
+    expect(
+        lambda k: load(k, written),
+        "StGlobal to 't', from which map 'm', which the kernel moves, loads",
+        "read by it what the kernel does not write",
+    )
+    expect(
+        lambda k: load(k, meant),
+        "LdShared expects a box in 's', which map 'm', which the kernel moves, fills",
+        "leave out .expecting(...): what it brings is no box",
+    )
+    expect(
+        lambda k: load(k, stored),
+        "TmaStore to 't', from which map 'm', which the kernel moves, loads",
+        "read by it what the kernel does not write",
+    )
+
+    def store_alone(k):
+        m, s, _ = movable(k, output=True)
+        moved(k, m, value=8)
+        stored(k, m, s, None, None)
+
+    expect(
+        store_alone,
+        "TmaStore by map 'm', whose address or extents change",
+        "store by a map that stays: where such a store goes is not followed",
+        Rule.TENSOR_MAP,
+    )
+
+
 def test_readers_that_do_not_know_loads_along_w():
     s = along_w("im2col::w").finish()
     for reader, run in (
