@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 from typing import overload
 
@@ -209,7 +210,7 @@ def tile_region(
     mask = 0
     for offset, size in _runs(tile, start, shape):
         address = base + offset
-        mask |= _physical_mask(address, size, tile.swizzle) << ((address & ~1023) - origin)
+        mask |= _physical_mask(address & 1023, size, tile.swizzle) << ((address & ~1023) - origin)
     if mask == 0:
         return SmemRegion(owner, tile.name, base, 0)
     low_bit = (mask & -mask).bit_length() - 1
@@ -239,19 +240,24 @@ def _runs(tile: SmemTile, start: tuple[int, ...], shape: tuple[int, ...]) -> lis
     ]
 
 
-def _physical_mask(address: int, size: int, mode: Swizzle) -> int:
-    """Bits of the physical bytes of a logical run, relative to ``address`` rounded down to 1024.
+def _physical_mask(first: int, size: int, mode: Swizzle) -> int:
+    """Bits of the physical bytes of a logical run from byte ``first`` of 1024 on.
 
     Stages are aligned to the swizzle's repeat, so that the permutation never leaves a repeat.
     """
-    origin = address & ~1023
-    if mode is Swizzle.NONE or (address == origin and size % 1024 == 0):
-        return ((1 << size) - 1) << (address - origin)
+    if mode is Swizzle.NONE or (first == 0 and size % 1024 == 0):
+        return ((1 << size) - 1) << first
+    return _permuted(first, size, mode)
+
+
+@lru_cache(1024)
+def _permuted(first: int, size: int, mode: Swizzle) -> int:
+    """The same, chunk by chunk: mostly of one row."""
     mask = 0
-    position = address
-    while position < address + size:
-        chunk_end = min((position | 15) + 1, address + size)
+    position = first
+    while position < first + size:
+        chunk_end = min((position | 15) + 1, first + size)
         physical = swizzled(position & ~15, mode) + (position & 15)
-        mask |= ((1 << (chunk_end - position)) - 1) << (physical - origin)
+        mask |= ((1 << (chunk_end - position)) - 1) << physical
         position = chunk_end
     return mask
