@@ -294,12 +294,34 @@ _MULTICAST = (
     _multicast(4096, 4096, 4096),
     _multicast(4096, 4096, 4096, narrow=1),
     _multicast(4096, 4096, 4096, cluster_m=1, cluster_n=2, narrow=1),
-    _multicast(4096, 4096, 4096, cluster_n=2, ctas=128),
-    _multicast(4096, 4096, 4096, cluster_n=2, ctas=128, narrow=1),
+    _multicast(4096, 4096, 4096, cluster_n=2, ctas=120),
+    _multicast(4096, 4096, 4096, cluster_n=2, ctas=120, narrow=1),
     _multicast(8192, 8192, 8192, narrow=1),
     # edge tiles, and clusters that hang over
     _multicast(4000, 4000, 4000, narrow=1),
-    _multicast(3000, 2008, 2048, cluster_n=2, ctas=128, narrow=1),
+    _multicast(3000, 2008, 2048, cluster_n=2, ctas=120, narrow=1),
+)
+
+_split = partial(_product, "split_k")
+
+
+def _grouped(m: int, ragged: int, groups: int, n: int, k: int, **params: int) -> Configuration:
+    table = {"groups": groups, "m": m, "ragged": ragged, "n": n, "k": k}
+    return Configuration(scenario="grouped_gemm", params=table | params)
+
+
+_SPLIT = (
+    _split(128, 256, 65536, "warm", splits=2, ctas=1),
+    _split(512, 512, 16384, splits=16),
+    _split(512, 512, 16384, splits=8),
+    _split(512, 512, 16384, splits=1),
+    _split(1000, 776, 8200, splits=4),
+)
+
+_GROUPED = (
+    _grouped(2048, 200, 4, 4096, 4096),
+    _grouped(1024, 100, 8, 2048, 4096),
+    _grouped(1000, 333, 3, 1024, 2000),
 )
 
 _SYNC = (
@@ -345,8 +367,8 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "wider": _WIDER,
     "tma_copy": (*_TMA_COPY, *_WIDER[:4]),
     "hopper": (*_CLUSTER_SUM, *_TMA_REDUCE, *_DISPATCH, *_IM2COL),
-    "persistent": (*_COOPERATIVE, *_PINGPONG, *_MULTICAST),
     "flash_attention": _ATTENTION,
+    "persistent": (*_COOPERATIVE, *_PINGPONG, *_MULTICAST, *_SPLIT, *_GROUPED),
     "smoke": (
         _ring("warm", ctas=1, tiles=256),
         _ring(),

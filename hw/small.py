@@ -46,12 +46,21 @@ CLEAN = (
     _small("pingpong_gemm", stages=4, m=768, n=1024, k=256, ctas=7, setmaxnreg=0),
     _small("multicast_gemm", stages=1, lag=0, m=256, n=512, k=320, ctas=4, f32=1),
     _small("multicast_gemm", stages=2, m=328, n=392, k=200, block_n=128, cluster_n=2, ctas=4),
+    _small("multicast_gemm", stages=3, m=520, n=392, k=448, block_n=128, ctas=6, consumers=1),
     _small("multicast_gemm", stages=4, m=700, n=1024, k=256, cluster_m=1, cluster_n=2, narrow=1),
     _small("flash_attention", stages=2, seq=384, heads=2, hdim=64),
     _small("flash_attention", stages=3, seq=500, heads=2, hdim=128, block_n=64, causal=1),
     _small("flash_attention", stages=1, seq=450, heads=2, hdim=128, overlap=0, causal=1),
     _small("flash_attention", stages=2, seq=320, heads=1, hdim=256, pingpong=0, causal=1),
     _small("flash_attention", stages=4, seq=700, heads=1, hdim=64, causal=1, f16=1),
+    _small("split_k", stages=1, lag=0, m=200, n=264, k=520, splits=3),
+    _small("split_k", stages=2, m=128, n=512, k=1000, splits=3, ctas=3, block_n=128),
+    _small("split_k", stages=3, m=128, n=256, k=2048, splits=4, consumers=1, block_n=128),
+    _small("split_k", stages=4, m=256, n=256, k=2048, splits=16, setmaxnreg=0),
+    _small("grouped_gemm", stages=1, lag=0, groups=3, m=300, ragged=100, n=512, k=320, ctas=5),
+    _small("grouped_gemm", stages=2, groups=1, m=300, n=512, k=320, ctas=5),
+    _small("grouped_gemm", stages=3, groups=5, m=260, ragged=64, n=128, k=200, block_n=128),
+    _small("grouped_gemm", stages=4, groups=2, m=513, ragged=512, n=256, k=448, ctas=2, f32=1),
     _small("tma_copy", m=16, n=32),
     _small("tma_copy", m=40, n=72),
     _small("tma_copy", m=256, n=512),
@@ -75,7 +84,7 @@ CLEAN = (
 
 _SIZES = {
     "m": 256, "n": 256, "k": 512, "ctas": 8, "tiles": 24,
-    "rows": 24, "clusters": 4, "batch": 2, "height": 24, "width": 24,
+    "splits": 3, "ragged": 60, "rows": 24, "clusters": 4, "batch": 2, "height": 24, "width": 24,
     "seq": 512, "heads": 2, "hdim": 64,
 }  # fmt: skip
 _PROVOKING: dict[str, tuple[dict[str, int], ...]] = {

@@ -140,13 +140,13 @@ class Operands:
             b.fence.mbarrier_init()
         (meet or b.bar.sync)()
 
-    def fetch(self, state: PipelineState, row0: Index, col0: Index, i: Value) -> None:
-        """Bring step ``i`` of the tile at (``row0``, ``col0``) when its stage is empty."""
+    def fetch(self, state: PipelineState, row0: Index, col0: Index, step: Value) -> None:
+        """Bring a step of the tile at (``row0``, ``col0``) when its stage is empty."""
         b, x, full = self.b, self.blocks, self.full[state.stage]
         b.mbarrier.wait(self.empty[state.stage], state.phase)
         b.mbarrier.arrive_expect_tx(full, x.stage_bytes)
-        b.tma.load(self.a_tile[state.stage], self.a_map, (row0, i * x.block_k), full)
-        b.tma.load(self.b_tile[state.stage], self.b_map, (col0, i * x.block_k), full)
+        b.tma.load(self.a_tile[state.stage], self.a_map, (row0, step * x.block_k), full)
+        b.tma.load(self.b_tile[state.stage], self.b_map, (col0, step * x.block_k), full)
         state.advance()
 
     def multiply(
@@ -156,16 +156,20 @@ class Operands:
         first_row: Index,
         corner: tuple[Index, Index],
         i: Value,
+        *,
+        first_step: Index = 0,
     ) -> None:
-        """Issue the wgmma of step ``i`` as one group: rows from ``first_row`` on of the tile."""
+        """Issue the wgmma of the i-th step as one group: rows from ``first_row`` on of the tile.
+        The sums begin at ``first_step``."""
         b, x, (row0, col0) = self.b, self.blocks, corner
         b.mbarrier.wait(self.full[state.stage], state.phase)
         b.wgmma.fence()
-        meant_b = self.b_t.box((col0, i * x.block_k), (x.block_n, x.block_k))
+        k0 = (first_step + i) * x.block_k
+        meant_b = self.b_t.box((col0, k0), (x.block_n, x.block_k))
         b_stage = self.b_tile[state.stage].expecting(meant_b)
         for h, d in enumerate(acc):
             at = first_row + 64 * h
-            meant_a = self.a.box((row0 + at, i * x.block_k), (64, x.block_k))
+            meant_a = self.a.box((row0 + at, k0), (64, x.block_k))
             a_stage = self.a_tile[state.stage].box((at, 0), (64, x.block_k)).expecting(meant_a)
             b.wgmma.mma_tile(d, a_stage, b_stage, accumulate_first=i != 0)
         b.wgmma.commit_group()

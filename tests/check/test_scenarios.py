@@ -41,6 +41,8 @@ SMALL = {
     "bw_block_scaled": {"m": 256, "n": 256, "k": 512, "ctas": 2, "stages": 2},
     "bw_gemm_2cta": {"m": 512, "n": 256, "k": 192, "block_n": 128, "ctas": 2, "stages": 2},
     "cooperative_gemm": {"m": 512, "n": 512, "k": 320, "ctas": 2},
+    "grouped_gemm": {"m": 256, "ragged": 60, "n": 256, "k": 320},
+    "split_k": {"m": 200, "n": 264, "k": 520, "splits": 3, "ctas": 4},
     "multicast_gemm": {"m": 256, "n": 512, "k": 320, "ctas": 2},
     "pingpong_gemm": {"m": 256, "n": 512, "k": 320, "ctas": 2},
     "sgemm_cp_async": {"m": 256, "n": 256, "k": 128},
