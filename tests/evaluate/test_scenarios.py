@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product as product_of
+
 import numpy as np
 import pytest
 
@@ -267,8 +269,10 @@ def test_a_race_gives_a_wrong_number_in_some_order_and_its_clean_form_in_none(
     assert any(not np.array_equal(evaluate(broken, inputs, order=o)[name], want) for o in ORDERS)
 
 
-@pytest.mark.parametrize("order", ORDERS)
-@pytest.mark.parametrize("cluster", [1, 2, 3, 8, 16])
+@pytest.mark.parametrize(
+    ("cluster", "order"),
+    [*product_of([1, 2, 3, 8], ORDERS), *product_of([16], ORDERS[:4:3])],
+)
 def test_cluster_sum_is_exact_in_every_order(cluster, order):
     schedule = cluster_sum.build({"cluster": cluster, "clusters": 2, "rows": 12})
     inputs = make_inputs(schedule)
