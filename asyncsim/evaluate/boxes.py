@@ -34,6 +34,12 @@ def fetches(op: ops.TmaLoad, use: Operands, cta: Cta) -> Callable[[Values], list
                 _by_lane(start(v), use), _by_lane(offset(v), use), strict=True
             )
         ]
+    if op.rows:
+        rows = [start, *(use.lane_values(row.start) for row in op.rows)]
+        return lambda v: [
+            _four_rows([_box(m, tensor, outside, of_lane(row(v), lane)) for row in rows])
+            for lane in range(use.lanes)
+        ]
     if m.in_global:
         return lambda v: [
             _box(m, cta.maps.behind(m), outside, at) for at in _by_lane(start(v), use)
@@ -43,6 +49,16 @@ def fetches(op: ops.TmaLoad, use: Operands, cta: Cta) -> Callable[[Values], list
 
 def _by_lane(starts: Starts, use: Operands) -> list[tuple[int, ...]]:
     return [of_lane(starts, lane) for lane in range(use.lanes)]
+
+
+def _four_rows(fetched: list[Fetch]) -> Fetch:
+    """gather4: each row of the matrix into a row of its own."""
+
+    def fetch(target: Array) -> None:
+        for i, row in enumerate(fetched):
+            row(target[i : i + 1])
+
+    return fetch
 
 
 def _box(m: TensorMap, tensor: Array, outside: Any, start: tuple[int, ...]) -> Fetch:

@@ -174,22 +174,25 @@ def receivers_of(
 def _tma_store(op: ops.TmaStore, use: Operands, warp: int, cta: Cta) -> Step:
     combine = COMBINE[op.reduce]
     tensor = cta.tensors[op.dst.tensor]
-    shape = op.dst.shape
+    shape, height = op.dst.shape, op.dst.shape[0]
     stage = tile_stage(op.src, use, cta)
     start = use.window(op.src, cta.schedule.tile(op.src.tile).shape)
-    to = use.lane_values(op.dst.start)
+    to = [use.lane_values(box.start) for box in (op.dst, *op.rows)]  # scatter4: four rows
 
     def step(values: Values) -> None:
         out_of = stage(values)
-        sources, targets = start(values), to(values)
+        sources, targets = start(values), [box(values) for box in to]
         for lane in range(use.lanes):
-            source = out_of[box_slices(of_lane(sources, lane), shape)]
-            target, part = clip_box(of_lane(targets, lane), shape, tensor.shape)
+            whole = out_of[box_slices(of_lane(sources, lane), op.src.shape)]
+            moves = [
+                (whole[i * height : (i + 1) * height] if op.rows else whole, target, part)
+                for i, first in enumerate(targets)
+                for target, part in (clip_box(of_lane(first, lane), shape, tensor.shape),)
+            ]
 
-            def effect(
-                source: Array = source, target: Slices = target, part: Slices = part
-            ) -> None:
-                tensor[target] = combine(tensor[target], source[part])
+            def effect(moves: list[tuple[Array, Slices, Slices]] = moves) -> None:
+                for source, target, part in moves:
+                    tensor[target] = combine(tensor[target], source[part])
 
             flight = Flight(op, effect)
             for queue in cta.queues(warp, GroupKind.BULK, use.observers):

@@ -18,11 +18,6 @@ PendingOp = ops.ClcOp | ops.AtomAdd
 def refuse_pending(schedule: Schedule, reader: str) -> None:
     """Raise ScheduleError if ``reader`` ("simulate", "evaluate", "render") lacks something."""
     for op in schedule.ops():
-        if isinstance(op, ops.TmaLoad | ops.TmaStore) and op.rows:
-            mode = "gather4" if isinstance(op, ops.TmaLoad) else "scatter4"
-            raise ScheduleError(
-                f"{reader} does not know {mode} yet", fix="`asyncsim check` does", loc=op.loc
-            )
         if isinstance(op, PendingOp):
             raise ScheduleError(
                 f"{reader} does not know {type(op).__name__} yet",

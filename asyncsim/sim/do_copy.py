@@ -157,7 +157,7 @@ def _land(args: tuple[Agent, Cta, Step, int, Cause]) -> None:
 def tma_store_maker(b: Bound, op: ops.StoreOp) -> Maker:
     """work = (engine occupancy, latency beside it); value: of a reduction, its bytes as L2 counts
     those of a store"""
-    numbers, amount = b.model.numbers, b.bytes(op.dst)
+    numbers, amount = b.model.numbers, b.lane_bytes(op.src)
     step = b.step(tma_store, numbers.ticks("tma.store_issue") * b.lanes)
     rate = numbers.rate("tma.store" if op.reduce is None else "tma.reduce")
     occupancy = amount / rate / TICKS_PER_CYCLE

@@ -20,7 +20,7 @@ def render_copy(c: Context, op: CopyOp) -> None:
         case ops.CpAsyncMbarrierArrive(mbarrier=ref, noinc=noinc):
             c.put(f"cp_async_arrive{'_noinc' if noinc else ''}({c.barrier(ref)});")
         case ops.TmaLoad() if (
-            op.multicast is not None or op.offsets or op.mbarrier.rank is not None
+            op.multicast is not None or op.offsets or op.rows or op.mbarrier.rank is not None
         ):
             c.put_guarded(_load_in_form(c, op))
         case ops.TmaLoad(dst=dst, tensor_map=name, src=src, mbarrier=ref):
@@ -28,6 +28,8 @@ def render_copy(c: Context, op: CopyOp) -> None:
             c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {coordinates(src)});")
         case ops.TmaStore(reduce=reduce) if reduce is not None:
             c.put_guarded(_reduce(c, op, reduce.value))
+        case ops.TmaStore(rows=rows) if rows:
+            c.put_guarded(_scatter4(c, op))
         case ops.TmaStore(dst=box, tensor_map=name, src=view):
             at = f"smem_base + {c_text(c.logical_bytes(view))}"
             c.put_guarded(f"tma_store(m_{name}, {at}, {coordinates(box)});")
@@ -54,23 +56,34 @@ def coordinates(box: GlobalView) -> str:
     return ", ".join(c_text(s) for s in reversed(box.start))
 
 
+def _of_rows(box: GlobalView, rows: tuple[GlobalView, ...]) -> str:
+    """The coordinates of a box, and the further rows of gather4 and scatter4."""
+    return ", ".join([coordinates(box), *(c_text(row.start[0]) for row in rows)])
+
+
 def _load_in_form(c: Context, op: ops.TmaLoad) -> str:
     """A load to several CTAs, of pixels, or whose bytes count on the barrier of either CTA of a
     pair (sm_100): a device function for each form."""
     n, offsets = len(op.src.start), len(op.offsets)
-    mode = "im2col" if offsets else "tile"
+    mode = "im2col" if offsets else "tile::gather4" if op.rows else "tile"
     pair = ".cta_group::2" if op.mbarrier.rank is not None else ""
     opcode = f"cp.async.bulk.tensor.{n}d{pair}.shared::cluster.global.{mode}"
     opcode += ".mbarrier::complete_tx::bytes"
-    forms = (("_im2col", offsets), ("_multicast", op.multicast is not None), ("_pair", pair))
+    forms = (
+        ("_im2col", offsets),
+        ("_gather4", op.rows),
+        ("_multicast", op.multicast is not None),
+        ("_pair", pair),
+    )
     name = f"tma_load{''.join(form for form, used in forms if used)}_{n}d"
     at = f"smem_base + {c_text(c.logical_bytes(op.dst))}"
     actual = [at, f"m_{op.tensor_map}", c.barrier(op.mbarrier)]
     operands = [("u32 dst", '"r"(dst)'), ("const TensorMap& m", '"l"(&m)'), ("u32 bar", '"r"(bar)')]
     places = iter(range(3, 32))
-    text = "[%0], [%1, {" + _places(places, n) + "}], [%2]"
-    operands += [(f"int x{d}", f'"r"(x{d})') for d in range(n)]
-    actual.append(coordinates(op.src))
+    places_of_box = n + len(op.rows)
+    text = "[%0], [%1, {" + _places(places, places_of_box) + "}], [%2]"
+    operands += [(f"int x{d}", f'"r"(x{d})') for d in range(places_of_box)]
+    actual.append(_of_rows(op.src, op.rows))
     if offsets:
         text += ", {" + _places(places, offsets) + "}"
         operands += [(f"unsigned short o{d}", f'"h"(o{d})') for d in range(offsets)]
@@ -104,6 +117,18 @@ def _reduce(c: Context, op: ops.TmaStore, reduce: str) -> str:
     )
     at = f"smem_base + {c_text(c.logical_bytes(op.src))}"
     return f"{name}(m_{op.tensor_map}, {at}, {coordinates(op.dst)});"
+
+
+def _scatter4(c: Context, op: ops.TmaStore) -> str:
+    opcode = "cp.async.bulk.tensor.2d.global.shared::cta.tile::scatter4.bulk_group"
+    places = ", ".join(f"%{2 + d}" for d in range(5))
+    c.functions["tma_scatter4"] = (
+        f"DEV void tma_scatter4(const TensorMap& m, u32 src, {formals(5)})"
+        f' {{\n  asm volatile("{opcode} [%0, {{{places}}}], [%1];"\n'
+        f'               :: "l"(&m), "r"(src), {inputs(5)} : "memory");\n}}'
+    )
+    at = f"smem_base + {c_text(c.logical_bytes(op.src))}"
+    return f"tma_scatter4(m_{op.tensor_map}, {at}, {_of_rows(op.dst, op.rows)});"
 
 
 def formals(n: int) -> str:

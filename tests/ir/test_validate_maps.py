@@ -7,7 +7,7 @@ import pytest
 from asyncsim import Rule, ScheduleBuilder, ScheduleError, check, predict
 from asyncsim.evaluate import evaluate, make_inputs
 from asyncsim.hw.render import render
-from tests.ir.wellformed import barrier, error_of, expect
+from tests.ir.wellformed import error_of, expect
 
 
 def sliced(k, shape=(4, 16, 64), box=(1, 8, 4), strides=None, **kw):
@@ -253,30 +253,6 @@ def test_rows_of_other_ctas():
     assert check(scattered(*apart)).verdict.value == "clean"
     crossing = [lambda b: b, lambda b: 4 + 2 * b, lambda b: 10 - 2 * b, lambda b: 60 + b]
     assert rules(scattered(*crossing)) == [Rule.GLOBAL_WRITE_OVERLAP]
-
-
-@pytest.mark.parametrize(
-    ("copy", "mode"),
-    [
-        (lambda k, m, s, b: k.tma.gather4(s, m, (0, 1, 2, 3), 0, b), "gather4"),
-        (lambda k, m, s, b: k.tma.scatter4(m, (0, 1, 2, 3), 0, s), "scatter4"),
-    ],
-)
-def test_readers_that_do_not_know_rows(copy, mode):
-    k = ScheduleBuilder("rows", archs=SM_100A)
-    m, s = row_map(k, output=True), k.smem_tile("s", (4, 32), "f32")
-    full = barrier(k)
-    with k.elect_thread():
-        copy(k, m, s[0], full[0])
-    schedule = k.finish()
-    for reader, run in (
-        ("simulate", lambda: predict(schedule, "b200")),
-        ("evaluate", lambda: evaluate(schedule, make_inputs(schedule, seed=0))),
-        ("render", lambda: render(schedule, "sm_100a")),
-    ):
-        with pytest.raises(ScheduleError) as error:
-            run()
-        assert error.value.message == f"{reader} does not know {mode} yet"
 
 
 def multicast_rows(meant):
