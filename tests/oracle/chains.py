@@ -41,6 +41,7 @@ class Chains:
         self.m = translator.machine
         self.pair: tuple[list[Act], list[Act]] = ([], [])
         self.mmas = self.sequence = 0
+        self.between = False  # a cluster arrive and its wait
         self.open_mmas: list[Mma] = []
         self.waits: list[Act] = []
         self.pending_mmas: list[Mma] = []
@@ -82,6 +83,7 @@ class Chains:
                     self.pair[0].append(Act(Do.BAR_WAIT, raw.pos, raw.target))
                     self._meet(raw.pos)
             case Do.CLUSTER_ARRIVE | Do.CLUSTER_WAIT:
+                self.between = raw.do is Do.CLUSTER_ARRIVE
                 self._meet(raw.pos)
                 self.pair[0].append(Act(raw.do, raw.pos))
                 self._meet(raw.pos)
@@ -114,6 +116,8 @@ class Chains:
                     self.t.trouble.add("token of another phase")
             case ops.CpAsyncMbarrierArrive(noinc=noinc):
                 act = self._tracked(replace(act, raises=0 if noinc else lanes, lands=lanes), i)
+            case ops.MbarrierInit() if self.between:
+                raise Untranslated("an init that the cluster barrier does not tell")
             case ops.MbarrierInit() if i:
                 self.t.trouble.add("init by several lanes")
             case ops.FenceProxyAsync(space=space):
