@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations, pairwise
-from math import prod
+from math import lcm, prod
 
 from asyncsim.check.affine import block_use
 from asyncsim.check.earlier import after_earlier_tiles
@@ -138,7 +138,8 @@ def _sizes(schedule: Schedule, tiles: int, step: int, run: Run) -> Iterator[Chec
         yield _told(result, f"a cluster is given {size} tiles, {step} apart")
         if result.trips is not None and result.trips.arg == GIVEN:
             claims.append(result.trips)
-        if all(any(_covers(c, n) for c in claims) for n in range(size + 1, tiles + 1)):
+        period = lcm(*(c.step for c in claims))  # all claims begin here or before
+        if all(any(_covers(c, n) for c in claims) for n in range(size + 1, tiles + 1)[:period]):
             return
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
+from asyncsim.errors import ScheduleError, SourceLoc
 from asyncsim.ir.op import ClcTryCancel, LoadOp, Op, Tcgen05Commit
 from asyncsim.memory.region import Region
 
@@ -19,6 +20,19 @@ Tag = tuple[str, tuple[int, ...]]
 
 FILL: Tag = ("zero fill", ())
 """What cp.async writes where it reads nothing: no element of a tensor, so that no read means it."""
+
+
+ARITHMETIC = (ZeroDivisionError, ValueError, OverflowError)
+"""What evaluating an expression may raise."""
+
+
+def arithmetic_fault(error: Exception, loc: SourceLoc | None = None) -> ScheduleError:
+    """What is said of an expression that cannot be evaluated."""
+    message, fix = f"an expression of the schedule fails: {error}", "check shifts and sizes"
+    if isinstance(error, ZeroDivisionError):
+        message = "division by zero in an expression of the schedule"
+        fix = "make the divisor at least 1"
+    return ScheduleError(message, fix=fix, loc=loc)
 
 
 class Proxy(Enum):
@@ -91,10 +105,14 @@ class Dyn:
 
     @property
     def accesses(self) -> tuple[Access, ...]:
-        """The bytes this op touches. Raises ScheduleError (OUT_OF_BOUNDS) outside a tile."""
+        """The bytes this op touches. Raises ScheduleError: OUT_OF_BOUNDS outside a tile, or for an
+        expression that fails in some lane."""
         if self._accesses is None:
             assert self._make is not None
-            self._accesses, self._make = self._make(), None
+            try:
+                self._accesses, self._make = self._make(), None
+            except ARITHMETIC as error:
+                raise arithmetic_fault(error, self.op.loc) from None
         return self._accesses
 
     @property

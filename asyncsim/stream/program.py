@@ -19,7 +19,7 @@ from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 from asyncsim.stream.compiled import module
-from asyncsim.stream.dyn import Dyn
+from asyncsim.stream.dyn import ARITHMETIC, Dyn, arithmetic_fault
 from asyncsim.stream.operands import shared_operands
 from asyncsim.stream.resolve import Resolver
 from asyncsim.stream.tables import SharedTables
@@ -233,11 +233,5 @@ def run_checked(events: Iterator[T], limit: int) -> Iterator[T]:
         yield from islice(events, limit)
         for _ in events:
             raise StreamLimit(f"a warp executes more than {limit} ops", fix="lower the trip counts")
-    except ZeroDivisionError:
-        raise ScheduleError(
-            "division by zero in an expression of the schedule", fix="make the divisor at least 1"
-        ) from None
-    except (ValueError, OverflowError) as error:
-        raise ScheduleError(
-            f"an expression of the schedule fails: {error}", fix="check shifts and sizes"
-        ) from None
+    except ARITHMETIC as error:
+        raise arithmetic_fault(error) from None

@@ -119,7 +119,7 @@ def test_every_assignment_of_few_tiles(tiles: int, slots: int) -> None:
     assert result.stats["assignments"] == 2**tiles + 1
 
 
-@pytest.mark.parametrize("tiles", [9, 64, 4096])
+@pytest.mark.parametrize("tiles", [9, 64, 4096, 2**30])
 def test_every_assignment_of_many_tiles(tiles: int) -> None:
     """Sets of each size by two of them; what is proven of larger trip counts ends the list."""
     result = check(atomic(Atomic(tiles=tiles)))

@@ -7,6 +7,7 @@ import tracemalloc
 import pytest
 
 from asyncsim import ScheduleBuilder, ScheduleError
+from asyncsim.check import check
 from asyncsim.rules import Rule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.tma_ring import tma_ring
@@ -78,6 +79,31 @@ def test_division_by_zero_is_a_schedule_error():
     assert str(caught.value) == (
         "division by zero in an expression of the schedule; make the divisor at least 1"
     )
+
+
+@pytest.mark.parametrize("warp", [0, 5])
+@pytest.mark.parametrize(
+    ("divided", "message"),
+    [
+        (lambda t, bad: t + 0 // (t - bad), "division by zero in an expression of the schedule"),
+        (lambda t, bad: t + 0 % (t - bad), "division by zero in an expression of the schedule"),
+        (
+            lambda t, bad: t + (t >> 8 >> (t - bad)),
+            "an expression of the schedule fails: negative shift count",
+        ),
+    ],
+)
+def test_what_fails_in_one_lane_is_a_schedule_error(divided, message: str, warp: int):
+    k = ScheduleBuilder("one_lane")
+    source = k.global_tensor("source", (1, 256), "f32")
+    x = k.fragment("x", registers=1, dtype="f32")
+    with k.specialize(), k.role("all", warps=6):
+        column = divided(k.thread_in_role, 32 * warp + 3)
+        k.mem.ld_global(x.all, source.box((0, column), (1, 1)))
+    with pytest.raises(ScheduleError) as caught:
+        check(k.finish())
+    assert caught.value.message == message
+    assert caught.value.loc is not None
 
 
 def test_negative_shift_is_a_schedule_error():
