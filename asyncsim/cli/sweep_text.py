@@ -96,9 +96,10 @@ def _beyond(m: SafeMap) -> Iterator[str]:
     for row in m.beyond:
         at = "".join(f"{n}={v}, " for n, v in row.at.items())
         stride = f" in steps of {row.stride}" if row.stride > 1 else ""
+        repeat = f"{row.rounds} rounds repeat" if row.rounds > 1 else "every round repeats"
         yield wrap(
             f"{at}{row.first:,} <= {row.name} <= {row.last:,}{stride}: from {row.recurs} on, "
-            f"{row.rounds} rounds repeat (checked to {row.checked}); then {row.ends}",
+            f"{repeat} (checked to {row.checked}); then {row.ends}",
             first="  ",
             indent="    ",
         )

@@ -100,6 +100,17 @@ def test_a_parameter_that_an_argument_follows_in_steps(cli: Any) -> None:
     )
 
 
+def test_clusters_are_claimed(cli: Any) -> None:
+    """8 CTAs of 268,435,456 rows each, 4 at a time: the last start is 2^31 - 4."""
+    done = cli("check", "cluster_sum", "--clusters", 2, "--over", "rows=16:40:4")
+    assert done.out.endswith(
+        "clean for all values of a range, as the state recurs in the loop:\n"
+        "  16 <= rows <= 268,435,456 in steps of 4: from 16 on, every round repeats\n"
+        "    (checked to 40); then (block_idx.x * steps + i) * 4 at cluster_sum.py:120\n"
+        "    leaves 32 bits\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("argv", "why"),
     [
