@@ -111,6 +111,7 @@ class Execution:
         self.warps = [
             self._warp(i, p, e) for i, (p, e) in enumerate(zip(places, events, strict=True))
         ]
+        self._thinned = bool(crowds)
         for crowd in crowds:
             crowd.enter(self.warps)
         lanes = LaneOverlap()
@@ -346,22 +347,30 @@ class Execution:
 
     # -- what steps report ---------------------------------------------------------------------
 
+    def _entered(self) -> None:
+        """Something is to be reported: that takes an execution of all warps."""
+        self.report.changes += 1
+        if self._thinned:
+            raise Unproven
+
     def fault(self, fault: Fault) -> None:
         op = fault.step.dyn.op.id if fault.step else -1
         key = fault.rule, op, fault.name
         known = self.report.faults.get(key)
         if known is None or (known.warning and not fault.warning):
-            self.report.changes += 1
+            self._entered()
             self.report.faults[key] = replace(fault, recent=tuple(self.recent))
 
     def breach(self, breach: Breach) -> None:
         key = (breach.condition, breach.array, breach.step.dyn.op.id)
-        self.report.changes += key not in self.report.breaches
-        self.report.breaches.setdefault(key, breach)
+        if key not in self.report.breaches:
+            self._entered()
+            self.report.breaches[key] = breach
 
     def late(self, breach: Breach) -> None:
-        self.report.changes += breach.array not in self.report.late
-        self.report.late.setdefault(breach.array, breach)
+        if breach.array not in self.report.late:
+            self._entered()
+            self.report.late[breach.array] = breach
 
     def clash(self, clash: Clash) -> None:
         x, y = clash.earlier, clash.later
@@ -378,7 +387,7 @@ class Execution:
         telling = own if x.flight is not None else not own  # a warp barrier repairs the other kind
         was_own = known is not None and known.earlier.step.warp is known.later.step.warp
         if known is None or (telling and was_own is not own):
-            self.report.changes += 1
+            self._entered()
             self.report.clashes[key] = replace(
                 clash, recent=tuple(self.recent), relaxed=self._relaxed
             )

@@ -73,8 +73,8 @@ CONSTANT = {
 }
 
 PARTS = {
-    "_handlers _meetings _relaxed _watches bounds even fences jumper layout policy schedule",
-    "steps warps",
+    "_handlers _meetings _relaxed _thinned _watches bounds even fences jumper layout policy",
+    "schedule steps warps",
     "agents barriers flying globals named ready registers report shared tensor",
     "_seq recent",
     "changes_maps cluster early maps peers primary tcgen05 tracked",
