@@ -5,6 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from asyncsim.build.given import (
+    dtype_of,
+    extents_of,
+    im2col_of,
+    interleave_of,
+    strides_of,
+    swizzle_of,
+)
 from asyncsim.build.handles import (
     FragmentHandle,
     GlobalHandle,
@@ -26,14 +34,11 @@ from asyncsim.ir.decl import (
     FragmentLayout,
     GlobalTensor,
     Im2col,
-    Im2colMode,
-    Interleave,
     Mbarrier,
     NamedBarrier,
     OobFill,
     SmemTile,
     StateRegister,
-    Swizzle,
     TensorMap,
     TmemTile,
     TokenRegister,
@@ -75,7 +80,7 @@ class Declarations:
         the value beyond. 0 compares bit for bit.
         """
         self._new_name(name)
-        extents = _extents(shape, f"tensor {name!r}")
+        extents = extents_of(shape, f"tensor {name!r}")
         if strides is None:
             strides = [1] * len(extents)
             for d in range(len(extents) - 2, -1, -1):
@@ -90,7 +95,7 @@ class Declarations:
             name=name,
             shape=extents,
             strides=tuple(whole(s) for s in strides),
-            dtype=_dtype(dtype),
+            dtype=dtype_of(dtype),
             output=output,
             fill=Fill.ZERO if output else fill,
             tolerance=tolerance,
@@ -122,12 +127,12 @@ class Declarations:
         decl = TensorMap(
             name=name,
             tensor=tensor.decl.name,
-            box=_extents(box, f"box of tensor map {name!r}"),
-            swizzle=_swizzle(swizzle),
+            box=extents_of(box, f"box of tensor map {name!r}"),
+            swizzle=swizzle_of(swizzle),
             oob_fill=oob_fill,
-            element_strides=_strides(element_strides, len(box), name),
+            element_strides=strides_of(element_strides, len(box), name),
             l2_promotion_bytes=l2_promotion_bytes,
-            interleave=_interleave(interleave),
+            interleave=interleave_of(interleave),
             in_global=in_global,
             loc=caller(),
         )
@@ -161,13 +166,13 @@ class Declarations:
         decl = TensorMap(
             name=name,
             tensor=tensor.decl.name,
-            box=_extents((pixels, channels), f"box of im2col map {name!r}"),
-            swizzle=_swizzle(swizzle),
+            box=extents_of((pixels, channels), f"box of im2col map {name!r}"),
+            swizzle=swizzle_of(swizzle),
             oob_fill=oob_fill,
-            element_strides=_strides(element_strides, len(tensor.decl.shape), name),
+            element_strides=strides_of(element_strides, len(tensor.decl.shape), name),
             l2_promotion_bytes=l2_promotion_bytes,
             im2col=Im2col(
-                lower=tuple(map(whole, lower)), upper=tuple(map(whole, upper)), mode=_im2col(mode)
+                lower=tuple(map(whole, lower)), upper=tuple(map(whole, upper)), mode=im2col_of(mode)
             ),
             loc=caller(),
         )
@@ -194,11 +199,11 @@ class Declarations:
             raise ScheduleError(
                 f"tile {name!r} has alignment {align}", fix="give a power of two", loc=caller()
             )
-        mode = _swizzle(swizzle)
+        mode = swizzle_of(swizzle)
         decl = SmemTile(
             name=name,
-            shape=_extents(shape, f"tile {name!r}"),
-            dtype=_dtype(dtype),
+            shape=extents_of(shape, f"tile {name!r}"),
+            dtype=dtype_of(dtype),
             stages=whole(stages),
             swizzle=mode,
             align=max(128, REPEAT_BYTES[mode]) if align is None else whole(align),
@@ -230,7 +235,7 @@ class Declarations:
         decl = TmemTile(
             name=name,
             columns=whole(columns),
-            dtype=_dtype(dtype),
+            dtype=dtype_of(dtype),
             address=address.decl.name,
             column=whole(column),
             lanes=whole(lanes),
@@ -289,7 +294,7 @@ class Declarations:
     ) -> FragmentHandle:
         """``registers`` private values in every thread of the role that uses it."""
         self._new_name(name)
-        decl = Fragment(name=name, registers=whole(registers), dtype=_dtype(dtype), loc=caller())
+        decl = Fragment(name=name, registers=whole(registers), dtype=dtype_of(dtype), loc=caller())
         self._decls.append(decl)
         return FragmentHandle(decl)
 
@@ -297,7 +302,7 @@ class Declarations:
         """Registers for the A (64, K) of wgmma, bf16 or f16: K/2 elements a thread, of which
         ``part(8 * i, 8)`` are the i-th k-slice of 16. CUDA text sees them as u32 pairs."""
         self._new_name(name)
-        element = _dtype(dtype)
+        element = dtype_of(dtype)
         if element not in (DType.BF16, DType.F16) or whole(k) % 16 or k < 16:
             raise ScheduleError(
                 f"operand {name!r} of (64, {k}) {element.value}",
@@ -335,66 +340,6 @@ def check_name(name: str) -> None:
         raise ScheduleError(
             f"{name!r} is not a name", fix="use letters, digits and _", loc=caller()
         )
-
-
-def _extents(shape: Sequence[int], what: str) -> tuple[int, ...]:
-    extents = tuple(whole(n) for n in shape)
-    if not extents or min(extents) < 1:
-        raise ScheduleError(
-            f"{what} has shape {extents}", fix="every extent is at least 1", loc=caller()
-        )
-    return extents
-
-
-def _dtype(name: str | DType) -> DType:
-    if isinstance(name, DType):
-        return name
-    try:
-        return DType(name)
-    except ValueError:
-        known = ", ".join(d.value for d in DType)
-        raise ScheduleError(
-            f"unknown element type {name!r}", fix=f"use one of {known}", loc=caller()
-        ) from None
-
-
-def _swizzle(span: int) -> Swizzle:
-    try:
-        return Swizzle(span)
-    except ValueError:
-        raise ScheduleError(
-            f"swizzle {span!r}", fix="use 0, 32, 64 or 128 (bytes)", loc=caller()
-        ) from None
-
-
-def _strides(given: Sequence[int] | None, rank: int, name: str) -> tuple[int, ...]:
-    strides = (1,) * rank if given is None else tuple(map(whole, given))
-    if len(strides) != rank:
-        raise ScheduleError(
-            f"tensor map {name!r}: {len(strides)} element strides",
-            fix=f"give {rank}, one per dimension",
-            loc=caller(),
-        )
-    return strides
-
-
-def _im2col(name: str) -> Im2colMode:
-    try:
-        return Im2colMode(name)
-    except ValueError:
-        known = ", ".join(m.value for m in Im2colMode)
-        raise ScheduleError(
-            f"im2col mode {name!r}", fix=f"use one of {known}", loc=caller()
-        ) from None
-
-
-def _interleave(slice_bytes: int) -> Interleave:
-    try:
-        return Interleave(slice_bytes)
-    except ValueError:
-        raise ScheduleError(
-            f"interleave {slice_bytes!r}", fix="use 0, 16 or 32 (bytes)", loc=caller()
-        ) from None
 
 
 def ctas_of(what: str, x: int, y: int, z: int) -> tuple[int, int, int]:

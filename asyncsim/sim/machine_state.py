@@ -11,7 +11,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier, TensorMap
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule, statements
-from asyncsim.machine import TICKS_PER_CYCLE, Curve, Machine
+from asyncsim.machine import Curve, Machine
 from asyncsim.sim import do_cluster, do_sync
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.begin import Begin
@@ -20,6 +20,7 @@ from asyncsim.sim.do_compute import PIPES, partition_counts
 from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.engine import Clock
 from asyncsim.sim.flights import Flights
+from asyncsim.sim.launcher import Launcher
 from asyncsim.sim.memory import Box, Latency, Line, Memory
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.pace import Pace
@@ -180,28 +181,6 @@ def _barrier_indices(schedule: Schedule) -> dict[str, tuple[int, int]]:
         indices[barrier.name] = base, barrier.stages
         base += barrier.stages
     return indices
-
-
-class Launcher:
-    """Starts the CTAs of the whole GPU one after the other, in order."""
-
-    def __init__(self, numbers: Numbers, placement: Placement, ctas: int, begin: int) -> None:
-        self._begin = begin
-        interval = numbers.exact("launch.interval") * TICKS_PER_CYCLE
-        self._first = interval
-        # A simulated CTA stands for those of its share of the SMs.
-        self._interval = interval * placement.active_sms / len(placement.sms)
-        self._free = begin + interval * min(placement.wave_ctas, ctas)
-
-    def first(self, number: int) -> int:
-        """When a CTA of the first wave starts."""
-        return self._begin + int(self._first * number)
-
-    def next(self, time: int) -> int:
-        """When a CTA that may start from ``time`` on does."""
-        start = max(Fraction(time), self._free)
-        self._free = start + self._interval
-        return int(start)
 
 
 class SmState:

@@ -15,13 +15,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Expr, is_lane_varying
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
-from asyncsim.memory.region import (
-    GlobalBox,
-    LaneBoxes,
-    RegisterRegion,
-    SmemRegion,
-    tile_region,
-)
+from asyncsim.memory.region import GlobalBox, LaneBoxes, RegisterRegion, SmemRegion, tile_region
 from asyncsim.rules import Rule
 from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.bulk import bulk_maker, load_maker, store_maker
