@@ -9,7 +9,7 @@ from asyncsim.build.handles import GlobalHandle
 
 PANEL = 64  # columns of 16 bits under a swizzle of 128 bytes
 ROWS = 64  # queries of a warpgroup
-REGISTERS = {2: (168, 24, 240), 3: (128, 32, 160)}
+REGISTERS = {1: (128, 24, 232), 2: (168, 24, 240), 3: (128, 32, 160)}
 """Of a thread at launch, of the producer, of a consumer: by the number of consumer warpgroups."""
 
 
@@ -27,6 +27,7 @@ class Shape:
     overlap: bool
     pingpong: bool
     dtype: str
+    setmaxnreg: bool
 
     @property
     def block_m(self) -> int:
@@ -70,7 +71,7 @@ def check_shape(x: Shape) -> None:
     if x.consumers not in REGISTERS or (x.consumers == 3 and x.hdim != 64):
         raise ScheduleError(
             f"consumers = {x.consumers} with hdim = {x.hdim}",
-            fix="use 2 consumer warpgroups; 3 have registers for hdim = 64 alone",
+            fix="use 1 or 2 consumer warpgroups; 3 have registers for hdim = 64 alone",
         )
     if x.block_n % 16 or not 16 <= x.block_n <= 256:
         raise ScheduleError(f"block_n = {x.block_n}", fix="use a multiple of 16 up to 256")

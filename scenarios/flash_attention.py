@@ -59,6 +59,7 @@ def flash_attention(
     overlap: int = 1,
     pingpong: int = 1,
     f16: int = 0,
+    setmaxnreg: int = 1,
     twin: str = "",
 ) -> Schedule:
     block_n = block_n or (64 if hdim == 256 else 128)
@@ -71,8 +72,9 @@ def flash_attention(
         stages=stages,
         consumers=consumers,
         overlap=bool(overlap),
-        pingpong=bool(pingpong),
+        pingpong=bool(pingpong) and consumers > 1,
         dtype="f16" if f16 else "bf16",
+        setmaxnreg=bool(setmaxnreg),
     )
     check_shape(shape)
     return Kernel(shape, twin).trace()
@@ -111,18 +113,22 @@ class Kernel:
 
     def trace(self) -> Schedule:
         b = self.b
+        trades = self.x.setmaxnreg
         launch, given, taken = REGISTERS[self.x.consumers]
-        b.launch_bounds(1, maxnreg=launch)
+        if trades:
+            b.launch_bounds(1, maxnreg=launch)
         with b.elect_thread():
             b.mbarrier.init_all(self.q_full, self.k.full, self.k.empty, self.v.full, self.v.empty)
             b.fence.mbarrier_init()
         b.bar.sync()
         with b.specialize():
             with b.role("consumer", warps=4 * self.x.consumers):
-                b.setmaxnreg.inc(taken)
+                if trades:
+                    b.setmaxnreg.inc(taken)
                 Consumer(self).trace()
-            with b.role("producer", warps=4):
-                b.setmaxnreg.dec(given)
+            with b.role("producer", warps=4 if trades else 1):
+                if trades:
+                    b.setmaxnreg.dec(given)
                 with b.elect_thread():
                     self._produce()
         return b.finish()

@@ -103,6 +103,8 @@ def test_default_is_clean(scenario: Scenario) -> None:
         {"seq": 500, "causal": 1, "consumers": 3, "block_n": 128},
         {"seq": 200, "hdim": 256, "stages": 1},
         {"seq": 1, "heads": 3},
+        {"seq": 300, "consumers": 1, "causal": 1},
+        {"seq": 320, "setmaxnreg": 0},
     ],
     ids=str,
 )

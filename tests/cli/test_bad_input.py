@@ -119,6 +119,13 @@ def test_usage(cli, argv: str, text: str) -> None:  # type: ignore[no-untyped-de
         ("tma_ring --ctas 0", "ctas = 0; a grid has at least 1 CTA"),
         ("tma_ring --consumers 40", "41 warps are 1312 threads; a block has 1 to 32 warps"),
         ("ws_gemm --m 0", "m = 0; give at least 1"),
+        ("flash_attention --hdim 96", "hdim = 96; use 64, 128 or 256"),
+        ("flash_attention --block-n 40", "block_n = 40; use a multiple of 16 up to 256"),
+        (
+            "flash_attention --consumers 3",
+            "consumers = 3 with hdim = 128; use 1 or 2 consumer warpgroups; 3 have registers for "
+            "hdim = 64 alone",
+        ),
         (
             "cp_async_multistage --stages 1",
             "stages = 1; wait_group(stages - 2) needs at least 2 stages; 1 stage works with "
@@ -150,7 +157,7 @@ def test_parameters_that_make_no_schedule(cli, command: str, argv: str, text: st
     done = cli(command, *argv.split())
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith(f": {text}\n") and done.err.count("\n") == 1
-    files = f"({argv.split()[0]}|distance).py"
+    files = f"({argv.split()[0]}|distance|attention_shape).py"
     assert re.match(rf"asyncsim: {files}:\d+: ", done.err), "the line that refused it"
 
 

@@ -65,7 +65,8 @@ class Touches:
                     self._global(box, env, lanes, True, True),
                 ]
             case ops.WgmmaMmaAsync(a=a, b=b):
-                found += [self._smem(v, env, lanes, False, True) for v in (a, b)]
+                views = [v for v in (a, b) if isinstance(v, SmemView)]
+                found += [self._smem(v, env, lanes, False, True) for v in views]
             case ops.LdGlobal(src=box):
                 found.append(self._global(box, env, lanes, False, False))
             case ops.StGlobal(dst=box):

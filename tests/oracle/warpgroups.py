@@ -22,8 +22,8 @@ class Registers:
                 self.fenced = True
                 self.touched.clear()
                 self.shapes.clear()
-            case ops.WgmmaMmaAsync(d=d, n=n, k=k):
-                registers = _registers(d)
+            case ops.WgmmaMmaAsync(d=d, a=a, n=n, k=k):
+                registers = _registers(d) | (_registers(a) if isinstance(a, FragmentRef) else set())
                 shape = self.shapes.setdefault(d.name, (n, k))
                 self.open |= registers
                 if not self.fenced or self.touched & registers or shape != (n, k):
