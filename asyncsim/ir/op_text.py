@@ -256,10 +256,9 @@ def _tensor(op: TensorOp, s: Schedule) -> str:
             return "wgmma.fence.sync.aligned"
         case ops.WgmmaMmaAsync(d=d, a=a, b=b, n=n, k=k, accumulate=accumulate):
             types = ".".join(_MMA.get(t, t.value) for t in map(s.element_type, (d, a, b)))
-            name = f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.{types}"
-            operands = ", ".join(_operand(x, s) for x in (d, a, b))
+            operands = f"m64n{n}k{k}.{types} " + ", ".join(_operand(x, s) for x in (d, a, b))
             trans = (", trans_a" if op.trans_a else "") + (", trans_b" if op.trans_b else "")
-            return f"{name} {operands}, scale_d {text(accumulate)}{trans}"
+            return f"wgmma.mma_async.sync.aligned.{operands}, scale_d {text(accumulate)}{trans}"
         case _ as unreachable:
             assert_never(unreachable)
 
