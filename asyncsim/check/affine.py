@@ -71,7 +71,7 @@ def block_use(schedule: Schedule, values: Mapping[str, int] | None = None) -> Bl
         for expr in ((s.trip_count if isinstance(s, For) else s.condition),)
         if depends(expr)
     }
-    private = {o.id for o in schedule.ops() if any(map(depends, _private(o)))}
+    private = {o.id for o in schedule.ops() if any(map(depends, private_operands(o)))}
     moves: dict[int, Move] = {}
     meanings: dict[str, list[Move | None]] = {}  # no two are equal
     for op in schedule.ops():
@@ -220,7 +220,7 @@ def tainted(schedule: Schedule, args: Mapping[str, int]) -> set[str]:
             return tainted
 
 
-def _private(op: OpBase) -> list[Expr]:
+def private_operands(op: OpBase) -> list[Expr]:
     """The expressions of an op that are not global coordinates."""
     found: list[Expr] = []
     for value in op.parts():

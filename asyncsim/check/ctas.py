@@ -17,21 +17,22 @@ from asyncsim.check.global_memory import Row, rows
 from asyncsim.check.grid import Bounds, may_lie_outside
 from asyncsim.check.model import Step, Warp, Who
 from asyncsim.check.report import Fault
-from asyncsim.check.slices import SliceBinder, telling_slice
+from asyncsim.check.slices import Parts, SliceBinder, Slices, telling_slices
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import GlobalBox
 from asyncsim.rules import Rule
-from asyncsim.stream.dyn import FILL, Access, Dyn
+from asyncsim.stream.dyn import Access, Dyn, Tag
 from asyncsim.stream.program import Program, StreamLimit, run_checked
 from asyncsim.stream.resolve import Resolver
 from asyncsim.stream.tables import SharedTables
 
 Block = tuple[int, int, int]
 
-EVENT_LIMIT = 200_000  # ops over all CTAs that are looked at
+EVENT_LIMIT = 2_000_000  # of what CTAs tell (slices.py)
+SEEN = 10  # times as much, about, for an op whose accesses are looked at
 PROBED = 1_000  # clusters after which a launch that is far too large is known
 HOPELESS = 4  # times the limit that it would take
 
@@ -58,7 +59,7 @@ def survey(schedule: Schedule, use: BlockUse) -> Survey:
     bounds = Bounds(schedule, {})
     stores = (o for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.StoreOp))
     written = {o.dst.tensor for o in stores} - only_reduced(schedule)
-    program, tables = Program(telling_slice(schedule, use)), SharedTables()
+    slices = _Slices(telling_slices(schedule, use))
     owners: dict[Row, int] = {}  # written so far
     users: dict[Row, int] = {}  # touched so far
     kinds: dict[object, Block] = {}
@@ -68,7 +69,7 @@ def survey(schedule: Schedule, use: BlockUse) -> Survey:
         if number == PROBED and events * clusters > HOPELESS * EVENT_LIMIT * PROBED:
             found.complete = False
             break
-        cta = _Cluster(program, tables, block, bounds, written, found)
+        cta = _Cluster(slices, block, bounds, written, found)
         events += cta.events
         if events > EVENT_LIMIT:
             found.complete = False
@@ -97,13 +98,28 @@ def _blocks(schedule: Schedule) -> Iterator[Block]:
         yield (x, y, z)
 
 
+class _Slices:
+    """The programs of the slices of a schedule."""
+
+    def __init__(self, slices: Slices) -> None:
+        self._first, self._others = Program(slices.first), Program(slices.others)
+        self.schedule, self.dimensions = slices.first, slices.dimensions
+        self.tables = SharedTables()
+        self.parts: Parts = {}
+        warps = reversed(range(self.schedule.warps))
+        self._firsts = set({self._first.place((0, 0, 0), w).role: w for w in warps}.values())
+
+    def of(self, warp: int) -> Program:
+        """What a warp tells: the first of a role tells for the others too."""
+        return self._first if warp in self._firsts else self._others
+
+
 class _Cluster:
     """The streams of a cluster: their signature, writes, and accesses out of bounds."""
 
     def __init__(
         self,
-        program: Program,
-        tables: SharedTables,
+        slices: _Slices,
         block: Block,
         bounds: Bounds,
         written: set[str],
@@ -116,20 +132,24 @@ class _Cluster:
         self._names: dict[object, int] = {}
         self._origins: dict[str, tuple[int, ...]] = {}
         self._written = written
-        self._shapes = {t.name: t.shape for t in program.schedule.of_kind(GlobalTensor)}
+        self._dimensions = slices.dimensions
+        schedule = slices.schedule
+        self._shapes = {t.name: t.shape for t in schedule.of_kind(GlobalTensor)}
         parts: list[object] = []
-        ctas = program.schedule.cluster_of(block)
-        for index, (cta, w) in enumerate(product(ctas, range(program.schedule.warps))):
+        ctas = schedule.cluster_of(block)
+        for index, (cta, w) in enumerate(product(ctas, range(schedule.warps))):
+            program = slices.of(w)
             place = program.place(cta, w)
-            binder = SliceBinder(Resolver(program.schedule, w, tables, place.rank))
+            resolver = Resolver(program.schedule, w, slices.tables, place.rank)
+            binder = SliceBinder(resolver, slices.parts, self._number)
             stream = run_checked(program.bound(binder, cta, w), EVENT_LIMIT + 1)
             warp = Warp(index, place, iter(()))
             try:
                 for pos, event in enumerate(stream):
-                    self.events += 1
+                    dyn, indices = event
+                    self.events += SEEN if isinstance(dyn, Dyn) else 1
                     if self.events > EVENT_LIMIT:
                         break
-                    dyn, indices = event
                     if not isinstance(dyn, Dyn):
                         parts.append(dyn)
                         continue
@@ -148,7 +168,7 @@ class _Cluster:
     ) -> None:
         box = access.region
         if not isinstance(box, GlobalBox):
-            tags = [(r, t == FILL, self._number(t)) for r, t in access.tags]
+            tags = [(r, self._meaning(t)) for r, t in access.tags]
             parts.append((access.region, tuple(tags)))
             return
         if not may_lie_outside(step.dyn.op):
@@ -164,6 +184,15 @@ class _Cluster:
                 self.touched[row] = self.touched.get(row, 0) | bits
                 if access.write:
                     self.writes[row] = self.writes.get(row, 0) | bits
+
+    def _meaning(self, tag: Tag | None) -> object:
+        """What data mean: where no CTA differs from others, as it is."""
+        if tag is None or tag[0] not in self._dimensions:
+            return tag
+        tensor, at = tag
+        dims = self._dimensions[tensor]
+        rest = tuple([a for d, a in enumerate(at) if d not in dims])
+        return tensor, rest, self._number((tensor, tuple([at[d] for d in dims])))
 
     def _number(self, tag: object) -> int:
         return self._names.setdefault(tag, len(self._names))

@@ -150,7 +150,7 @@ def test_too_many_ctas_that_differ_are_not_called_clean() -> None:
 
 
 def test_the_limit_of_ops_over_all_ctas(monkeypatch: pytest.MonkeyPatch) -> None:
-    for limit, verdict in ((39, Verdict.INCOMPLETE), (40, Verdict.FINDINGS)):
+    for limit, verdict in ((219, Verdict.INCOMPLETE), (220, Verdict.FINDINGS)):
         monkeypatch.setattr(sys.modules["asyncsim.check.ctas"], "EVENT_LIMIT", limit)
         assert check(branching(20, bug_in=19)).verdict is verdict
 
