@@ -38,6 +38,15 @@ WHY_HIDDEN = {
     "state of phase 0, the one that is meant",
     Rule.NAMED_BARRIER_OVERRUN: "where all arrive and none waits, the barrier holds nobody up, and "
     "in which order products are issued does not show in the data",
+    Rule.GLOBAL_WRITE_OVERLAP: "the CTAs that store one tile store equal values",
+    Rule.WRITE_BEFORE_RELEASE: "the CTAs of a cluster stay in step: a stage is not refilled before "
+    "parts of it have come from each of them",
+    Rule.PEER_NOT_STARTED: "the CTAs of a cluster are launched together, and a peer has set up its "
+    "barriers before the first multicast copy lands",
+    Rule.PEER_EXITED: "shared memory of a CTA that has ended seems to be kept while its cluster "
+    "runs",
+    Rule.WAIT_BY_NON_ISSUER: "the strip has been read when the other warpgroup, which has a "
+    "product to wait for, writes it",
     Rule.OUTSTANDING_AT_EXIT: _KEPT,
     Rule.UNCOMMITTED_COPY: _KEPT,
 }

@@ -24,6 +24,7 @@ from asyncsim.hw.launch.child_process import Child, LaunchFailed
 from asyncsim.hw.launch.series import Meaning, Series, meaning_of, run_series
 from asyncsim.hw.render import Variant
 from asyncsim.hw.small import twin_problems, why_not_launched
+from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Scenario, Twin
 
@@ -97,6 +98,10 @@ def prepare(scenario: str, twin: str, params: dict[str, int]) -> Problem:
     )
 
 
+def _outputs(schedule: Schedule) -> dict[str, tuple[int, ...]]:
+    return {t.name: t.shape for t in schedule.of_kind(GlobalTensor) if t.output}
+
+
 def _twin_row(
     child: Child, scenario: Scenario, twin: Twin, problems: list[Future[Problem]], seed: int
 ) -> Row:
@@ -108,6 +113,9 @@ def _twin_row(
         for problem in problems:
             p = problem.result()
             clean, broken = scenario.build(p.params), scenario.build(p.params, twin.name)
+            if _outputs(clean) != _outputs(broken):
+                what = "its outputs are not those of the clean form: nothing to compare with"
+                return {**row, "form": "not launched", "what": what}
             for l2 in _L2:
                 _control(child, clean, p, l2)
                 shown = show(child, broken, p.meaning, p.tries, l2=l2, seed=seed)

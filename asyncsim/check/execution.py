@@ -233,6 +233,8 @@ class Execution:
             self.recent.append((step, False))
 
     def _end(self, agent: Agent) -> None:
+        if agent.done:
+            return  # it was woken, and went on by itself: once is enough
         agent.done = True
         warp = agent.warp
         if all(a.done for a in self.agents if a.warp is warp):

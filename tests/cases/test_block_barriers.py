@@ -10,7 +10,7 @@ from asyncsim.evaluate import evaluate
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import Verdict
 from tests.cases.parts import Case, found
-from tests.check.written import written
+from tests.check.written import written, written_tile
 
 TAIL = ComputeDef(
     name="tail",
@@ -291,6 +291,24 @@ def test_a_block_barrier_does_not_wait_for_warps_that_have_ended(ends: int, stay
     evaluate(leavers(ends=ends, stays=stays), {})
     counted = [] if ends == stays else ["DEADLOCK"]
     assert found(leavers(ends=ends, stays=stays, count=True)) == counted
+
+
+@pytest.mark.parametrize("ends", [0, 1, 2])
+def test_the_end_of_a_warp_counts_once(ends: int) -> None:
+    """Three warps meet; then one ends, one stores what the third one has read."""
+    k = ScheduleBuilder("three")
+    k.block(3)
+    tile, x = k.smem_tile("tile", (1, 32), "f32"), written(k, "x", registers=1)
+    mine = written_tile(k, tile)[0].box((0, k.lane), (1, 1))
+    k.bar.sync()
+    with k.when(k.warp_in_role == (ends + 1) % 3):
+        k.bar.sync()
+        k.mem.st_shared(mine, x.all)
+    with k.when(k.warp_in_role == (ends + 2) % 3):
+        k.mem.ld_shared(x.all, mine)
+        k.bar.sync()
+    result = check(k.finish())
+    assert (result.verdict, result.findings) == (Verdict.CLEAN, ())
 
 
 def last_words(*, meets: bool) -> Schedule:

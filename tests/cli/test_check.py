@@ -28,7 +28,16 @@ KEYS = [
     "measured",
     "error_pct",
 ]
-SMALL_VALUES = {"splits": 3, "ragged": 60, "tiles": 12, "m": 256, "n": 256, "k": 512}
+SMALL_VALUES = {
+    "splits": 3,
+    "ragged": 60,
+    "tiles": 12,
+    "m": 256,
+    "n": 256,
+    "k": 512,
+    "seq": 512,
+    "heads": 2,
+}
 SMALL = {
     s.name: {n: v for n, v in SMALL_VALUES.items() if n in s.params} for s in builtin_scenarios()
 }

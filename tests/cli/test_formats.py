@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from asyncsim.catalog import builtin_scenarios
+from tests.cli.test_check import small
 
 SMALL = ("--tiles", 8, "--twin", "early_release")
 
@@ -59,11 +60,8 @@ def test_the_witness_is_a_code_flow_with_a_thread_for_each_warp(cli: Any) -> Non
 
 @pytest.mark.parametrize("scenario", builtin_scenarios(), ids=lambda s: s.name)
 def test_every_twin_names_its_rule_in_sarif(cli: Any, scenario: Any) -> None:
-    small = {"tiles": 8, "m": 256, "n": 256, "k": 512}
     for twin in scenario.twins[:3]:
-        params = {n: v for n, v in small.items() if n in scenario.params and n not in twin.params}
-        pairs = [f"-p{n}={v}" for n, v in params.items()]
-        run = sarif(cli, scenario.name, *pairs, "--twin", twin.name)
+        run = sarif(cli, scenario.name, *small(scenario.name, twin.name))
         assert twin.rule.name in [r["ruleId"] for r in run["results"]]
         for result in run["results"]:
             assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]

@@ -7,7 +7,8 @@ from itertools import product
 
 from asyncsim.ir.schedule import Schedule
 from tests.oracle import weak
-from tests.oracle.states import explore
+from tests.oracle.leaving import uneven
+from tests.oracle.states import Explorer, explore
 from tests.oracle.translate import global_elements, translate
 
 
@@ -30,6 +31,12 @@ class Grid:
             if found:
                 return found
         return {"overlap"} if len(self.clusters) > 1 and self._overlap() else set()
+
+    def lets_ends_order(self) -> bool:
+        """Whether a block barrier may go on without warps that have ended: what these did last
+        comes before what follows in each interleaving, and yet nothing orders it (decision 0011).
+        """
+        return any(uneven(Explorer(m, 0, warnings=False, reduced=True)) for m in self.machines)
 
     def _overlap(self) -> bool:
         touched: dict[tuple[str, int], set[int]] = {}
