@@ -41,6 +41,12 @@ WHY_HIDDEN = {
     Rule.GLOBAL_WRITE_OVERLAP: "the CTAs that store one tile store equal values",
     Rule.WRITE_BEFORE_RELEASE: "the CTAs of a cluster stay in step: a stage is not refilled before "
     "parts of it have come from each of them",
+    Rule.READ_BEFORE_ARRIVAL: "the CTAs of a cluster run side by side, and a peer has stored before "
+    "a remote load gets there",
+    Rule.SCOPE_TOO_NARROW: "the stores seem to be in shared memory before the arrive is counted",
+    Rule.SMEM_REUSED_BEFORE_STORE_READ: "a store has read its bytes before the next load, which "
+    "takes longer, lands on them",
+    Rule.OPERAND_IN_FLIGHT: "a refill takes longer than the product that was issued before it",
     Rule.PEER_NOT_STARTED: "the CTAs of a cluster are launched together, and a peer has set up its "
     "barriers before the first multicast copy lands",
     Rule.PEER_EXITED: "shared memory of a CTA that has ended seems to be kept while its cluster "
