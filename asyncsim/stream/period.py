@@ -74,6 +74,7 @@ class Periods:
         self._schedule, self._table = schedule, ExprTable()
         self._telling = _telling(schedule.body)
         self._found: dict[object, Period | None] = {}
+        self._resting: dict[object, list[tuple[int, Tracer]]] = {}
 
     def window(self, place: WarpPlace, begin: int, length: int, halves: int) -> Period:
         """``length`` ops from ``begin`` on; ``halves``: 2 if operands repeat only after two
@@ -96,8 +97,12 @@ class Periods:
         return place.role, index, *first, place.block, place.rank
 
     def _tracer(self, place: WarpPlace, begin: int) -> Tracer:
-        tracer = Tracer(self._schedule, place, self._table)
-        _pass(tracer, begin)
+        resting = self._resting.get(self.kind(place), [])
+        if resting and resting[-1][0] <= begin:
+            at, tracer = resting.pop()
+        else:
+            at, tracer = 0, Tracer(self._schedule, place, self._table)
+        _pass(tracer, begin - at)
         return tracer
 
     def _trace(self, place: WarpPlace, begin: int, length: int, halves: int) -> Period:
@@ -125,6 +130,9 @@ class Periods:
             self._enter(period, one, moving, halves)
             if halves == 2 and i < length:
                 _same_but_flipped(period, one, seen[i + length], moving)
+        if plain.next() is seen[0].op and moving.rest() and moving.state() == plain.state():
+            at = begin + halves * length + 1
+            self._resting[self.kind(place)] = [(at, plain), (at, moving)]
         return period
 
     def _enter(self, period: Period, one: Occurrence, tracer: Tracer, halves: int) -> None:

@@ -180,6 +180,23 @@ class Tracer:
                 raise NotLinear  # perhaps not what it was when the loop began
             r.count = again
 
+    def rest(self) -> bool:
+        """Stop the variables in the window that they are in; False if one of them is not known."""
+        self.windows = Windows()
+        known = True
+        for name, value in self.env.items():
+            if isinstance(value, Linear) and value.value is not None:
+                self.env[name] = value.value
+            elif isinstance(value, Linear):
+                known &= name == "lane"
+                self.env[name] = Linear(None, 0, self.windows)
+        for r in self.rounds:
+            r.slope = 0
+            if isinstance(r.count, Linear):
+                known &= r.count.value is not None
+                r.count = r.count.value or 0
+        return known
+
     def slopes(self) -> dict[str, int]:
         """How far each variable moves."""
         return {name: slope(value) for name, value in self.env.items()}
