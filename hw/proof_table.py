@@ -41,8 +41,8 @@ WHY_HIDDEN = {
     Rule.GLOBAL_WRITE_OVERLAP: "the CTAs that store one tile store equal values",
     Rule.WRITE_BEFORE_RELEASE: "the CTAs of a cluster stay in step: a stage is not refilled before "
     "parts of it have come from each of them",
-    Rule.READ_BEFORE_ARRIVAL: "the CTAs of a cluster run side by side, and a peer has stored before "
-    "a remote load gets there",
+    Rule.READ_BEFORE_ARRIVAL: "the CTAs of a cluster run side by side, and a peer has stored "
+    "before a remote load gets there",
     Rule.SCOPE_TOO_NARROW: "the stores seem to be in shared memory before the arrive is counted",
     Rule.SMEM_REUSED_BEFORE_STORE_READ: "a store has read its bytes before the next load, which "
     "takes longer, lands on them",
