@@ -27,6 +27,7 @@ from asyncsim.build.tmem import TmemHandle
 from asyncsim.build.value import whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
+from asyncsim.ir.alignment import MMA_K_BYTES
 from asyncsim.ir.decl import (
     Decl,
     Fill,
@@ -43,7 +44,7 @@ from asyncsim.ir.decl import (
     TmemTile,
     TokenRegister,
 )
-from asyncsim.ir.dtype import DType
+from asyncsim.ir.dtype import SUMS, DType
 from asyncsim.memory.swizzle import REPEAT_BYTES
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
@@ -299,14 +300,17 @@ class Declarations:
         return FragmentHandle(decl)
 
     def operand(self, name: str, *, k: int, dtype: str | DType) -> FragmentHandle:
-        """Registers for the A (64, K) of wgmma, bf16 or f16: K/2 elements a thread, of which
-        ``part(8 * i, 8)`` are the i-th k-slice of 16. CUDA text sees them as u32 pairs."""
+        """Registers for the A (64, K) of wgmma: K/2 elements a thread. With x = 16 / bytes of one,
+        ``part(x * i, x)`` are the i-th k-slice of 2 x. CUDA text sees u32, each full of them."""
         self._new_name(name)
         element = dtype_of(dtype)
-        if element not in (DType.BF16, DType.F16) or whole(k) % 16 or k < 16:
+        step = MMA_K_BYTES // element.bytes
+        if element not in SUMS or whole(k) % step or k < step:
             raise ScheduleError(
                 f"operand {name!r} of (64, {k}) {element.value}",
-                fix="operands in registers are bf16 or f16, k a multiple of 16",
+                fix=f"k is a multiple of {step}"
+                if element in SUMS
+                else f"wgmma takes {', '.join(d.value for d in SUMS)}",
                 loc=caller(),
             )
         layout = FragmentLayout.OPERAND
@@ -314,9 +318,16 @@ class Declarations:
         self._decls.append(decl)
         return FragmentHandle(decl)
 
-    def accumulator(self, name: str, *, n: int) -> FragmentHandle:
-        """The fp32 accumulator of m64nNk16 wgmma: N/2 registers a thread."""
+    def accumulator(self, name: str, *, n: int, dtype: str | DType = DType.F32) -> FragmentHandle:
+        """The accumulator of an m64nN wgmma, f32, or i32 of integers: N/2 registers a thread."""
         self._new_name(name)
+        element = dtype_of(dtype)
+        if element not in SUMS.values():
+            raise ScheduleError(
+                f"accumulator {name!r} of {element.value}",
+                fix="wgmma sums in f32, integers in i32",
+                loc=caller(),
+            )
         if whole(n) % 8 or not 8 <= n <= 256:
             raise ScheduleError(
                 f"accumulator {name!r} has n = {n}",
@@ -326,7 +337,7 @@ class Declarations:
         decl = Fragment(
             name=name,
             registers=n // 2,
-            dtype=DType.F32,
+            dtype=element,
             layout=FragmentLayout.ACCUMULATOR,
             loc=caller(),
         )

@@ -16,7 +16,7 @@ from asyncsim.build.value import Index, Value, as_expr, whole
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.alignment import mma_extents
+from asyncsim.ir.alignment import MMA_K_BYTES, mma_extents
 from asyncsim.ir.decl import ComputeDef
 from asyncsim.ir.op import (
     FenceSpace,
@@ -98,14 +98,14 @@ class WgmmaFamily(Family):
         trans_a: bool = False,
         trans_b: bool = False,
     ) -> None:
-        """One m64nNk16: d (64, N) += a (64, 16) times b (N, 16) transposed.
+        """One m64nNkK: d (64, N) += a (64, K) times b (N, K) transposed; K is 32 bytes.
 
-        ``a``: a view, or 8 elements of an operand fragment. ``trans_a``, ``trans_b``: the view is
-        stored the other way round, (16, 64) and (16, N), or (panels, 16, a swizzle span). Extents
-        of 1 may stand before those of a view.
+        ``a``: a view, or K/2 elements of an operand fragment. ``trans_a``, ``trans_b``, of bf16 and
+        f16: the view is stored the other way round, (16, 64) and (16, N), or (panels, 16, a swizzle
+        span). Extents of 1 may stand before those of a view.
         """
         n, k_b = mma_extents(b.view.shape, trans_b)
-        k_step = 32 // b.decl.dtype.bytes
+        k_step = MMA_K_BYTES // b.decl.dtype.bytes
         m, k = 64, 2 * a.count if isinstance(a, FragmentRef) else 0
         if isinstance(a, TileView):
             m, k = mma_extents(a.view.shape, trans_a)
@@ -132,7 +132,7 @@ class WgmmaFamily(Family):
         self, d: FragmentHandle, a: TileView, b: TileView, *, accumulate_first: Index = 1
     ) -> None:
         """The k-slices of a (64, K) and a (N, K) tile, in order; sugar over ``mma``."""
-        step = 32 // a.decl.dtype.bytes
+        step = MMA_K_BYTES // a.decl.dtype.bytes
         depth = a.view.shape[1]
         if depth % step:
             raise ScheduleError(

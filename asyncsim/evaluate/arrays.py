@@ -27,6 +27,21 @@ _SMALL_FLOATS = {
 }
 
 
+_TF32_BITS = np.uint32(0xFFFFE000)  # the tensor core ignores the other mantissa bits
+
+
+def factors(operand: Array, dtype: DType) -> Array:
+    """The elements of a matrix operand as the tensor core multiplies them, in fp32.
+
+    Integers of 8 bits are exact there, and so are the sums of 32 products of them.
+    """
+    if dtype is not DType.TF32:
+        return operand.astype(np.float32)
+    bits = np.ascontiguousarray(operand).view(np.uint32) & _TF32_BITS
+    exact: Array = bits.view(np.float32)
+    return exact
+
+
 @cache
 def numpy_dtype(dtype: DType) -> np.dtype[Any]:
     """The NumPy type that holds a value of ``dtype`` exactly, of the same size."""

@@ -12,7 +12,7 @@ from asyncsim.evaluate.arrays import Array, numpy_dtype
 from asyncsim.evaluate.maps import ChangedMaps
 from asyncsim.evaluate.order import Landing, Order
 from asyncsim.evaluate.tensor_memory import TensorMemory
-from asyncsim.ir.decl import Fragment, Mbarrier, SmemTile
+from asyncsim.ir.decl import Fragment, FragmentLayout, Mbarrier, SmemTile
 from asyncsim.ir.op import FragmentRef, GroupKind, OpBase
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.tcgen05 import Tcgen05Access
@@ -174,7 +174,7 @@ class Cta:
         fragment = self.schedule.fragment(ref.name)
         part = slice(ref.first, ref.first + ref.count)
         if fragment.by_warpgroup:
-            view = accumulator_view(self.accumulator(fragment, warp), warp)
+            view = accumulator_view(self.accumulator(fragment, warp), warp, run_of(fragment))
             return view.reshape(32, fragment.registers)[:, part]
         key = (ref.name, warp)
         if key not in self._registers:
@@ -188,7 +188,7 @@ class Cta:
         if not fragment.by_warpgroup:
             self.registers(ref, warp)[lanes] = values
             return
-        view = accumulator_view(self.accumulator(fragment, warp), warp)
+        view = accumulator_view(self.accumulator(fragment, warp), warp, run_of(fragment))
         held = view.reshape(32, fragment.registers)  # a copy
         held[lanes, ref.first : ref.first + ref.count] = values
         view[...] = held.reshape(view.shape)
@@ -216,11 +216,16 @@ class Cluster:
             cta.reset()
 
 
-def accumulator_view(matrix: Array, warp: int) -> Array:
-    """A (64, N) accumulator as warp ``warp`` holds it: (lane/4, lane%4, N/8, half, pair).
+def run_of(fragment: Fragment) -> int:
+    """Neighbours in a row that one lane holds: a register of an operand, two of an accumulator."""
+    return 2 if fragment.layout is FragmentLayout.ACCUMULATOR else fragment.packed
 
-    Flattened to (32, N/2) it is lane by register: row 16*warp + lane/4 + 8*half, column
-    8*(register/4) + 2*(lane%4) + pair (PTX ISA, wgmma accumulator fragment).
+
+def accumulator_view(matrix: Array, warp: int, run: int = 2) -> Array:
+    """A (64, N) matrix as warp ``warp`` holds it: (lane/4, lane%4, N/(4 run), half, run).
+
+    Flattened to (32, N/2) it is lane by element: row 16*warp + lane/4 + 8*half, the columns of a
+    run side by side, those of four lanes after each other (PTX ISA, wgmma register fragments).
     """
     rows = matrix[16 * (warp % 4) : 16 * (warp % 4) + 16]
-    return rows.reshape(2, 8, -1, 4, 2).transpose(1, 3, 2, 0, 4)
+    return rows.reshape(2, 8, -1, 4, run).transpose(1, 3, 2, 0, 4)

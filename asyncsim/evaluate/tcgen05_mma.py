@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from asyncsim.evaluate.arrays import Array, numpy_dtype
+from asyncsim.evaluate.arrays import Array, factors, numpy_dtype
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import Tcgen05Mma
 from asyncsim.ir.tcgen05 import LANES, WARP_LANES, MmaKind
 
 _E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6], np.float32)
 _FOUR_BIT: Array = np.concatenate([_E2M1, -_E2M1])
-_TF32_BITS = np.uint32(0xFFFFE000)  # the tensor core ignores the other mantissa bits
 
 
 def numbers(operand: Array, kind: MmaKind) -> Array:
@@ -22,9 +21,7 @@ def numbers(operand: Array, kind: MmaKind) -> Array:
     if kind is MmaKind.I8:
         return operand.astype(np.int32)
     if kind is MmaKind.TF32:
-        bits = np.ascontiguousarray(operand).view(np.uint32) & _TF32_BITS
-        exact: Array = bits.view(np.float32)
-        return exact
+        return factors(operand, DType.TF32)
     if kind in (MmaKind.MXF4, MmaKind.MXF4NVF4):  # two a byte, the lower four bits first
         pairs = np.stack([operand & 15, operand >> 4], axis=-1)
         return _FOUR_BIT[pairs.reshape(operand.shape[0], -1)]

@@ -1,4 +1,8 @@
-"""What wgmma does in an evaluation: one fp32 product a warpgroup, when its last warp has issued."""
+"""What wgmma does in an evaluation: one product a warpgroup, when its last warp has issued.
+
+Sums are those of fp32. Tensor cores keep fewer bits of the sums of 8-bit floats: an output that is
+not exact says how far it may be off.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import assert_never
 
 import numpy as np
 
-from asyncsim.evaluate.arrays import Array
+from asyncsim.evaluate.arrays import Array, factors
 from asyncsim.evaluate.copy_ops import tile_stage
 from asyncsim.evaluate.cta import Cta, Flight, Warpgroup
 from asyncsim.evaluate.operands import Operands, box_slices
@@ -33,6 +37,7 @@ def tensor_step(op: TensorOp, use: Operands, warp: int, cta: Cta) -> Step:
 
 def _mma(op: ops.WgmmaMmaAsync, use: Operands, warp: int, cta: Cta) -> Step:
     a_of, b_of = _a_operand(op, use, warp, cta), _shared_operand(op.b, op.trans_b, use, cta)
+    of_a, of_b = cta.schedule.element_type(op.a), cta.schedule.element_type(op.b)
     keep = use.value(op.accumulate)
     d = cta.accumulator(cta.schedule.fragment(op.d.name), warp)
 
@@ -44,7 +49,7 @@ def _mma(op: ops.WgmmaMmaAsync, use: Operands, warp: int, cta: Cta) -> Step:
             accumulate = keep(values)
 
             def effect() -> None:
-                product = a().astype(np.float32) @ b().astype(np.float32).T
+                product = (factors(a(), of_a) @ factors(b(), of_b).T).astype(d.dtype)
                 d[...] = d + product if accumulate else product
 
             group.flights.append(Flight(op, effect))

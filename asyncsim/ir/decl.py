@@ -213,7 +213,7 @@ class TmemTile:
 
 class FragmentLayout(Enum):
     """PER_THREAD: n private registers. ACCUMULATOR: m64nN wgmma accumulator, N/2 registers.
-    OPERAND: the A of m64nNk16 wgmma, (64, K) of 16 bits: K/2 elements, two to a register."""
+    OPERAND: the A of wgmma, (64, K): K/2 elements, as many to a register as 32 bits hold."""
 
     PER_THREAD = "per_thread"
     ACCUMULATOR = "accumulator"
@@ -226,7 +226,8 @@ class Fragment:
 
     An ACCUMULATOR of m64nN holds row 16*warp + lane/4 + 8*((r/2)%2), column
     8*(r/4) + 2*(lane%4) + r%2 in register r (PTX ISA, wgmma register fragments). An OPERAND holds
-    its elements in the same places; elements r and r+1, r even, share a register.
+    row 16*warp + lane/4 + 8*(w%2), bytes 16*(w/2) + 4*(lane%4) to +3 of it, in register w; its
+    elements are counted through the registers.
     """
 
     name: str
@@ -236,9 +237,14 @@ class Fragment:
     loc: SourceLoc | None = None
 
     @property
+    def packed(self) -> int:
+        """Elements that share a register of 32 bits."""
+        return 4 // self.dtype.bytes if self.layout is FragmentLayout.OPERAND else 1
+
+    @property
     def words(self) -> int:
         """Registers of 32 bits."""
-        return self.registers // (2 if self.layout is FragmentLayout.OPERAND else 1)
+        return self.registers // self.packed
 
     @property
     def by_warpgroup(self) -> bool:

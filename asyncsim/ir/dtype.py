@@ -37,3 +37,9 @@ _BYTES = {
     DType.E4M3: 1,
     DType.E5M2: 1,
 }
+
+SUMS = {
+    **dict.fromkeys((DType.F16, DType.BF16, DType.TF32, DType.E4M3, DType.E5M2), DType.F32),
+    **dict.fromkeys((DType.I8, DType.U8), DType.I32),
+}
+"""What wgmma multiplies, and the type that the products are summed in."""

@@ -314,6 +314,7 @@ class WgmmaFence(OpBase):
 class WgmmaMmaAsync(OpBase):
     """wgmma.mma_async m64nNkK: d += a * b^T; ``a`` (64, K) and ``b`` (N, K) are K-major views.
 
+    K is 32 bytes of an operand; integers are summed in 32 bits, which wrap.
     ``a`` may be registers of an OPERAND fragment (RS). ``trans_a``, ``trans_b``: an MN-major view,
     (K, 64) and (K, N), or panels of it side by side, (panels, K, elements of a swizzle span).
     ``accumulate`` 0 overwrites d (scale-d).

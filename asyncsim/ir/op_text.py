@@ -44,7 +44,7 @@ _PROXY = {
 }
 # ld and st move bits; PTX has no load of a 16- or 8-bit float, so its types are bits there.
 _MOVED = {DType.F32: "f32", DType.TF32: "b32", DType.I32: "s32", DType.U32: "u32"}
-_MMA = {DType.I8: "s8", DType.U8: "u8"}
+_MMA = {DType.I8: "s8", DType.U8: "u8", DType.I32: "s32"}
 
 
 def op_text(op: Op, schedule: Schedule) -> str:

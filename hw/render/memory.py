@@ -79,8 +79,8 @@ def _compute(c: Context, op: ops.Compute) -> None:
 def _fragment_operand(c: Context, name: str, mode: AccessMode, ref: FragmentRef) -> list[str]:
     """Declare the array that the body sees; what to do after the body."""
     fragment = c.schedule.fragment(ref.name)
-    if fragment.words < fragment.registers:  # the body sees pairs of elements
-        ref = FragmentRef(ref.name, ref.first // 2, ref.count // 2)
+    packed = fragment.packed  # the body sees registers
+    ref = FragmentRef(ref.name, ref.first // packed, ref.count // packed)
     if ref.first == 0 and ref.count == fragment.words:
         c.put(f"auto& {name} = f_{ref.name};")
         return []

@@ -16,6 +16,7 @@ from asyncsim.hw.render.tcgen05 import render_tcgen05
 from asyncsim.hw.render.tensor import render_tensor
 from asyncsim.hw.render.tmem_words import settled_words, words_of
 from asyncsim.ir import op as ops
+from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import FragmentRef, Op, OpBase
 from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.ir.schedule import statements
@@ -154,6 +155,8 @@ def declare(c: Context, body: tuple[Stmt, ...]) -> None:
             text += " = {}"
         if name not in c.common_registers:
             c.put(text + ";")
+            if fragment.by_warpgroup and fragment.dtype is DType.I32:
+                c.put(f"pin(f_{name});")  # else ptxas zeroes it behind wgmma.fence (C7519)
     c.tmem_loaded = list(dict.fromkeys(s.dst.name for s in own if isinstance(s, ops.Tcgen05Ld)))
     for name in dict.fromkeys(n for s in own if isinstance(s, OpBase) for n in _states(s)):
         if name not in c.common_registers:

@@ -33,7 +33,8 @@ def render_tensor(c: Context, op: TensorOp) -> None:
             if d.first or d.count != c.schedule.fragment(d.name).registers:
                 raise cannot_render(op, "d is part of a fragment", "give each wgmma its own")
             if isinstance(a, FragmentRef):
-                left = ", ".join(f"f_{a.name}[{a.first // 2 + i}]" for i in range(4))
+                first = a.first // c.schedule.fragment(a.name).packed
+                left = ", ".join(f"f_{a.name}[{first + i}]" for i in range(4))
             else:
                 left = _desc(c, op, a, op.trans_a)
             operands = f"{left}, {_desc(c, op, b, op.trans_b)}, {c_text(accumulate)}"

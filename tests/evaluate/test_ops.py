@@ -126,6 +126,20 @@ def test_accumulator_registers_lie_where_ptx_says(n):
                 assert held[lane, r] == matrix[row, column]
 
 
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_operand_registers_lie_where_ptx_says(size):
+    packed, k = 4 // size, 64 // size  # two k-slices of 32 bytes
+    matrix = np.arange(64 * k).reshape(64, k)
+    for warp in range(4):
+        held = accumulator_view(matrix, warp, packed).reshape(32, k // 2)
+        for lane in range(32):
+            for e in range(k // 2):
+                register = e // packed
+                row = 16 * warp + lane // 4 + 8 * (register % 2)
+                column = (16 * (register // 2) + 4 * (lane % 4)) // size + e % packed
+                assert held[lane, e] == matrix[row, column]
+
+
 def test_compute_sees_and_changes_accumulator_registers():
     double = ComputeDef(
         name="double",

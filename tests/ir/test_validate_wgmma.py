@@ -6,19 +6,41 @@ from dataclasses import replace
 
 import pytest
 
-from asyncsim import Rule, ScheduleBuilder, ScheduleError
+from asyncsim import (
+    AccessMode,
+    ComputeDef,
+    ComputeOperand,
+    Rule,
+    ScheduleBuilder,
+    ScheduleError,
+    Work,
+)
 from asyncsim.ir.decl import Fragment, SmemTile
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.validate import validate
 from tests.ir.wellformed import error_of, expect
 
+INTEGERS = ("i8", "u8")
 
-def mma(k, *, roles=(("math", 4),), a=(0, 0), b=(0, 0), n=64, dtype="bf16", swizzle=128, acc=None):
+
+def mma(
+    k,
+    *,
+    roles=(("math", 4),),
+    a=(0, 0),
+    b=(0, 0),
+    n=64,
+    dtype="bf16",
+    dtype_b=None,
+    swizzle=128,
+    acc=None,
+):
     step = 32 // DType(dtype).bytes
     columns = swizzle // DType(dtype).bytes or 64
     ta = k.smem_tile("ta", (128, columns), dtype, swizzle=swizzle)
-    tb = k.smem_tile("tb", (256, columns), dtype, swizzle=swizzle)
-    d = acc(k) if acc else k.accumulator("d", n=n)
+    tb = k.smem_tile("tb", (256, columns), dtype_b or dtype, swizzle=swizzle)
+    sums = "i32" if dtype in INTEGERS else "f32"
+    d = acc(k) if acc else k.accumulator("d", n=n, dtype=sums)
     with k.specialize():
         for name, warps in roles:
             with k.role(name, warps=warps):
@@ -56,20 +78,61 @@ def test_wgmma_outside_roles_needs_whole_warpgroups():
     )
 
 
-@pytest.mark.parametrize("dtype", ["i8", "u8", "f32"])
-def test_wgmma_types(dtype):
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [("f32", "f32"), ("i32", "i32"), ("bf16", "f16"), ("e4m3", "i8"), ("u8", "e5m2")],
+)
+def test_wgmma_types(a, b):
     expect(
-        lambda k: mma(k, dtype=dtype),
-        f"wgmma of {dtype} and {dtype}",
-        "fp32 accumulators take f16, bf16 or tf32 pairs, or e4m3 and e5m2",
+        lambda k: mma(k, dtype=a, dtype_b=b),
+        f"wgmma of {a} and {b}",
+        "it takes f16, bf16 or tf32 pairs, e4m3 and e5m2, or i8 and u8",
     )
 
 
-@pytest.mark.parametrize("dtype", ["f16", "bf16", "tf32", "e4m3", "e5m2"])
-def test_wgmma_types_that_exist(dtype):
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [(t, t) for t in ("f16", "bf16", "tf32", "e4m3", "e5m2", "i8", "u8")]
+    + [("e4m3", "e5m2"), ("e5m2", "e4m3"), ("i8", "u8"), ("u8", "i8")],
+)
+def test_wgmma_types_that_exist(a, b):
     k = ScheduleBuilder("good")
-    mma(k, dtype=dtype)
+    mma(k, dtype=a, dtype_b=b)
     k.finish()
+
+
+@pytest.mark.parametrize("n", [40, 56, 72, 248])
+def test_integers_have_fewer_shapes(n):
+    expect(
+        lambda k: mma(k, n=n, dtype="u8"),
+        f"wgmma of u8 with n = {n}",
+        "n is 8, 24, or a multiple of 16 to 256",
+    )
+
+
+@pytest.mark.parametrize("n", [8, 16, 24, 32, 48, 240, 256])
+def test_shapes_of_integers(n):
+    k = ScheduleBuilder("good")
+    mma(k, n=n, dtype="i8")
+    k.finish()
+
+
+def test_sums_have_their_type():
+    expect(
+        lambda k: mma(k, dtype="i8", acc=lambda k: k.accumulator("d", n=64)),
+        "wgmma with n = 64 into fragment 'd' of 32 f32",
+        "declare it with k.accumulator(..., n=64, dtype='i32') and pass all of it",
+    )
+    expect(
+        lambda k: mma(k, dtype="e4m3", acc=lambda k: k.accumulator("d", n=64, dtype="i32")),
+        "wgmma with n = 64 into fragment 'd' of 32 i32",
+        "declare it with k.accumulator(..., n=64) and pass all of it",
+    )
+    expect(
+        lambda k: k.accumulator("d", n=64, dtype="f16"),
+        "accumulator 'd' of f16",
+        "wgmma sums in f32, integers in i32",
+    )
 
 
 def test_wgmma_needs_an_accumulator_fragment():
@@ -114,7 +177,7 @@ def test_n_of_a_hand_made_wgmma():
     body = (replace(s.body[0], roles=(replace(role, body=(bad,)),)),)
     with pytest.raises(ScheduleError) as caught:
         validate(replace(s, body=body, _by_name={}))
-    assert caught.value.message == "wgmma with n = 4"
+    assert caught.value.message == "wgmma of bf16 with n = 4"
 
 
 def registers_and_rows(k, *, left=None, first=0, tile=(64, 64), box=(16, 64)):
@@ -140,7 +203,58 @@ def test_a_in_registers_is_an_operand_fragment():
     expect(
         lambda k: k.operand("left", k=24, dtype="bf16"),
         "operand 'left' of (64, 24) bf16",
-        "operands in registers are bf16 or f16, k a multiple of 16",
+        "k is a multiple of 16",
+    )
+    expect(
+        lambda k: k.operand("left", k=16, dtype="i8"),
+        "operand 'left' of (64, 16) i8",
+        "k is a multiple of 32",
+    )
+    expect(
+        lambda k: k.operand("left", k=32, dtype="f32"),
+        "operand 'left' of (64, 32) f32",
+        "wgmma takes f16, bf16, tf32, e4m3, e5m2, i8, u8",
+    )
+
+
+@pytest.mark.parametrize(
+    ("dtype", "step", "own"), [("tf32", 8, 4), ("f16", 16, 8), ("e4m3", 32, 16), ("u8", 32, 16)]
+)
+def test_a_k_slice_of_registers_is_32_bytes(dtype, step, own):
+    sums = "i32" if dtype in INTEGERS else "f32"
+
+    def build(k, first=own, count=own):
+        k.block(4)
+        b = k.smem_tile("b", (64, 4 * step), dtype, swizzle=128)[0].box((0, 0), (64, step))
+        left = k.operand("left", k=2 * step, dtype=dtype)
+        assert (left.decl.registers, left.decl.words) == (step, 8)
+        k.wgmma.mma(k.accumulator("d", n=64, dtype=sums), left.part(first, count), b)
+
+    build(good := ScheduleBuilder("good"))
+    good.finish()
+    expect(
+        lambda k: build(k, first=own // 2),
+        f"wgmma takes A from elements {own // 2}.. of 'left'",
+        f"pass part({own} * i, {own}), a k-slice of {step}; registers cannot be transposed",
+    )
+    expect(
+        lambda k: build(k, first=0, count=2 * own),
+        f"wgmma of a 64x{2 * step}, b 64x{step}, d of 32 registers",
+        f"a is 64x{step}, b is Nx{step}, d has N/2 registers",
+    )
+
+
+def test_the_number_of_elements_says_which_b_they_meet():
+    def build(k):
+        k.block(4)
+        b = k.smem_tile("b", (64, 128), "i8", swizzle=128)[0].box((0, 0), (64, 32))
+        left = k.operand("left", k=32, dtype="bf16")
+        k.wgmma.mma(k.accumulator("d", n=64, dtype="i32"), left.all, b)
+
+    expect(
+        build,
+        "wgmma of bf16 and i8",
+        "it takes f16, bf16 or tf32 pairs, e4m3 and e5m2, or i8 and u8",
     )
 
 
@@ -181,7 +295,25 @@ def test_operand_fragments_are_filled_by_compute():
     expect(
         build,
         "LdShared of operand fragment 'left'",
-        "fill it with k.mem.compute, in pairs of elements",
+        "fill it with k.mem.compute, whole registers of it, 2 elements to a register",
+    )
+
+
+@pytest.mark.parametrize(("dtype", "part", "own"), [("e4m3", 6, 4), ("bf16", 7, 2)])
+def test_compute_fills_whole_registers(dtype, part, own):
+    def build(k):
+        k.block(4)
+        left = k.operand("left", k=32, dtype=dtype)
+        operand = ComputeOperand(name="p", kind="fragment", mode=AccessMode.WRITE)
+        fill = ComputeDef(
+            name="fill", operands=(operand,), work=lambda: Work(), cuda="", numpy=print
+        )
+        k.mem.compute(fill, left.part(0, part))
+
+    expect(
+        build,
+        "Compute of operand fragment 'left'",
+        f"fill it with k.mem.compute, whole registers of it, {own} elements to a register",
     )
 
 

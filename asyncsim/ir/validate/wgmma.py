@@ -8,15 +8,14 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.alignment import MMA_K_BYTES, MMA_ROWS, mma_extents
 from asyncsim.ir.decl import FragmentLayout, Swizzle
-from asyncsim.ir.dtype import DType
+from asyncsim.ir.dtype import SUMS, DType
 from asyncsim.ir.op import FragmentRef, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Specialize, Stmt
 from asyncsim.ir.validate.views import parts_of
 from asyncsim.rules import Rule
 
-_FLOAT8 = frozenset({DType.E4M3, DType.E5M2})
-_OPERANDS = frozenset({DType.F16, DType.BF16, DType.TF32}) | _FLOAT8
+_BYTES = frozenset({DType.E4M3, DType.E5M2, DType.I8, DType.U8})
 
 
 def _warpgroups(s: Schedule) -> Iterator[ScheduleError]:
@@ -54,16 +53,19 @@ def _shapes(s: Schedule) -> Iterator[ScheduleError]:
     for op in _mmas(s):
         a, b = s.element_type(op.a), s.element_type(op.b)
         d = s.fragment(op.d.name)
-        if a not in _OPERANDS or b not in _OPERANDS or (a is not b and not {a, b} <= _FLOAT8):
+        sums = SUMS.get(a)
+        if sums is None or SUMS.get(b) is not sums or (a is not b and not {a, b} <= _BYTES):
             yield ScheduleError(
                 f"wgmma of {a.value} and {b.value}",
-                fix="fp32 accumulators take f16, bf16 or tf32 pairs, or e4m3 and e5m2",
+                fix="it takes f16, bf16 or tf32 pairs, e4m3 and e5m2, or i8 and u8",
                 loc=op.loc,
             )
             continue
-        if op.n % 8 or not 8 <= op.n <= 256:
+        integers = sums is DType.I32
+        if op.n % 8 or not 8 <= op.n <= 256 or (integers and op.n > 24 and op.n % 16):
+            what = "8, 24, or a multiple of 16" if integers else "a multiple of 8 from 8"
             yield ScheduleError(
-                f"wgmma with n = {op.n}", fix="n is a multiple of 8 from 8 to 256", loc=op.loc
+                f"wgmma of {a.value} with n = {op.n}", fix=f"n is {what} to 256", loc=op.loc
             )
         k = MMA_K_BYTES // a.bytes
         if isinstance(op.a, SmemView):
@@ -79,12 +81,12 @@ def _shapes(s: Schedule) -> Iterator[ScheduleError]:
         yield from _forms(s, op, b)
         if (
             d.layout is not FragmentLayout.ACCUMULATOR
-            or d.dtype is not DType.F32
+            or d.dtype is not sums
             or (op.d.first, op.d.count, 2 * d.registers) != (0, d.registers, op.n)
         ):
             yield ScheduleError(
                 f"wgmma with n = {op.n} into fragment {d.name!r} of {d.registers} {d.dtype.value}",
-                fix=f"declare it with k.accumulator(..., n={op.n}) and pass all of it",
+                fix=f"declare it with k.accumulator(..., {_given(op.n, sums)}) and pass all of it",
                 loc=op.loc,
             )
 
@@ -98,10 +100,12 @@ def _forms(s: Schedule, op: ops.WgmmaMmaAsync, element: DType) -> Iterator[Sched
                 fix="declare it with k.operand(name, k=, dtype=)",
                 loc=op.loc,
             )
-        elif op.a.first % 8 or op.trans_a:
+        elif op.a.first % op.a.count or op.trans_a:
+            own = op.a.count
             yield ScheduleError(
                 f"wgmma takes A from elements {op.a.first}.. of {op.a.name!r}",
-                fix="pass part(8 * i, 8), a k-slice of 16; registers cannot be transposed",
+                fix=f"pass part({own} * i, {own}), a k-slice of {op.k}; registers cannot be "
+                "transposed",
                 loc=op.loc,
             )
     for view, trans in ((op.a, op.trans_a), (op.b, op.trans_b)):
@@ -123,19 +127,25 @@ def _forms(s: Schedule, op: ops.WgmmaMmaAsync, element: DType) -> Iterator[Sched
             )
 
 
+def _given(n: int, sums: DType) -> str:
+    return f"n={n}" if sums is DType.F32 else f"n={n}, dtype={sums.value!r}"
+
+
 def _operand_fragments(s: Schedule) -> Iterator[ScheduleError]:
-    """Pairs of elements share a register: compute writes them, wgmma reads them."""
+    """Elements share a register: compute writes whole ones, wgmma reads them."""
     for op in s.ops():
         if isinstance(op, ops.WgmmaMmaAsync):
             continue
         for ref in parts_of(op, FragmentRef):
             fragment = s.fragment(ref.name)
+            own = fragment.packed
             if fragment.layout is FragmentLayout.OPERAND and not (
-                isinstance(op, ops.Compute) and ref.first % 2 == ref.count % 2 == 0
+                isinstance(op, ops.Compute) and ref.first % own == ref.count % own == 0
             ):
+                of = f", {own} elements to a register" if own > 1 else ""
                 yield ScheduleError(
                     f"{type(op).__name__} of operand fragment {ref.name!r}",
-                    fix="fill it with k.mem.compute, in pairs of elements",
+                    fix=f"fill it with k.mem.compute, whole registers of it{of}",
                     loc=op.loc,
                 )
 
