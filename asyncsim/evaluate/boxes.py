@@ -7,18 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from asyncsim.errors import ScheduleError
 from asyncsim.evaluate.arrays import Array
 from asyncsim.evaluate.cta import Cta
 from asyncsim.evaluate.operands import Operands, Starts
+from asyncsim.evaluate.pixels import Fetch, pixels
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import Im2col, OobFill, TensorMap
-from asyncsim.rules import Rule
+from asyncsim.ir.decl import OobFill, TensorMap
 from asyncsim.stream.operands import Values
 
 Slices = tuple[slice, ...]
-Fetch = Callable[[Array], None]
-"""Fills what a copy writes with what it reads when it lands."""
 
 
 def fetches(op: ops.TmaLoad, use: Operands, cta: Cta) -> Callable[[Values], list[Fetch]]:
@@ -29,7 +26,7 @@ def fetches(op: ops.TmaLoad, use: Operands, cta: Cta) -> Callable[[Values], list
     if m.im2col is not None:
         corners, offset = m.im2col, use.lane_values(op.offsets)
         return lambda v: [
-            _pixels(op, m, corners, tensor, outside, first, further)
+            pixels(op, m, corners, tensor, outside, first, further)
             for first, further in zip(
                 _by_lane(start(v), use), _by_lane(offset(v), use), strict=True
             )
@@ -68,52 +65,6 @@ def _box(m: TensorMap, tensor: Array, outside: Any, start: tuple[int, ...]) -> F
         if target[part].shape != target.shape:
             target.fill(outside)
         target[part] = tensor[source]
-
-    return fetch
-
-
-def _pixels(
-    op: ops.TmaLoad,
-    m: TensorMap,
-    corners: Im2col,
-    tensor: Array,
-    outside: Any,
-    start: tuple[int, ...],
-    offset: tuple[int, ...],
-) -> Fetch:
-    """Pixels from ``start`` on through the box of the corners, each read ``offset`` further."""
-    pixels, channels = m.box
-    (batch, *first, channel), space = start, tensor.shape[1:-1]
-    steps = m.element_strides[1:-1]
-    lasts = [n + upper for n, upper in zip(space, corners.upper, strict=True)]
-    ranges = list(zip(corners.lower, lasts, steps, strict=True))
-    counts = [-(-(last - lower) // step) for lower, last, step in ranges]
-    places = []
-    for at, (lower, last, step) in zip(first, ranges, strict=True):
-        if not lower <= at < last or (at - lower) % step:
-            raise ScheduleError(
-                f"im2col load from pixel {start}, outside the box from {corners.lower} to "
-                f"{tuple(lasts)}",
-                fix="start inside the box of the map's corners, at a multiple of its strides",
-                loc=op.loc,
-                rule=Rule.OUT_OF_BOUNDS,
-            )
-        places.append((at - lower) // step)
-    number = int(np.ravel_multi_index([0, *places], [1, *counts])) + np.arange(pixels)
-    row, *numbers = np.unravel_index(number, [1 + pixels, *counts])
-    index: list[Array] = [batch + row]
-    for place, lower, step, further in zip(numbers, corners.lower, steps, offset, strict=True):
-        index.append(lower + place * step + further)
-    columns = channel + np.arange(channels)
-    inside = np.ones(pixels, bool)
-    for i, extent in zip(index, tensor.shape, strict=False):
-        inside &= (i >= 0) & (i < extent)
-    kept = inside[:, None] & ((columns >= 0) & (columns < tensor.shape[-1]))
-    clipped = [np.clip(i, 0, n - 1)[:, None] for i, n in zip(index, tensor.shape, strict=False)]
-    chosen = (*clipped, np.clip(columns, 0, tensor.shape[-1] - 1))
-
-    def fetch(target: Array) -> None:
-        target[...] = np.where(kept, tensor[chosen], outside)
 
     return fetch
 

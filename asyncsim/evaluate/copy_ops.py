@@ -10,12 +10,13 @@ import numpy as np
 
 from asyncsim.errors import ScheduleError
 from asyncsim.evaluate.arrays import Array
-from asyncsim.evaluate.boxes import Fetch, Slices, clip_box, fetches, of_lane
+from asyncsim.evaluate.boxes import Slices, clip_box, fetches, of_lane
 from asyncsim.evaluate.cta import Blocked, Cta, Flight
 from asyncsim.evaluate.operands import (
     Operands,
     box_slices,
 )
+from asyncsim.evaluate.pixels import Fetch
 from asyncsim.evaluate.sync_ops import Step, owner_of, ranks_of_mask, stage_of
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import CopyOp, GroupKind, ReduceOp, SmemView

@@ -21,7 +21,12 @@ class Swizzle(Enum):
 
 
 class Interleave(Enum):
-    """Channels in slices (NC/8HWC8, NC/16HWC16); the value is a slice's bytes (PTX ISA 5.5.6)."""
+    """Channels in slices (NC/8HWC8, NC/16HWC16); the value is a slice's bytes (PTX ISA 5.5.6).
+
+    A slice is the last dimension of the tensor, which lies as it is declared: (N, C / 8, W, 8). The
+    descriptor takes a slice for one element: coordinates, extents and element strides of the
+    hardware are those of the dimensions before it. Of C / 8, the second, a copy takes one place.
+    """
 
     NONE = 0
     B16 = 16
@@ -113,6 +118,11 @@ class TensorMap:
     im2col: Im2col | None = None
     in_global: bool = False  # a copy for each CTA, which the kernel may change; else a parameter
     loc: SourceLoc | None = None
+
+    @property
+    def sliced(self) -> bool:
+        """Whether the tensor's last dimension is a slice, which the descriptor does not count."""
+        return self.interleave is not Interleave.NONE
 
     @property
     def strided(self) -> bool:

@@ -9,7 +9,6 @@ from typing import NoReturn
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import Im2colMode, Interleave, TensorMap
 from asyncsim.ir.schedule import Schedule
 
 PendingOp = ops.ClcOp | ops.AtomAdd
@@ -30,15 +29,6 @@ def refuse_pending(schedule: Schedule, reader: str) -> None:
             fix="`asyncsim check` does",
             loc=loop.loc,
         )
-    for m in schedule.of_kind(TensorMap):
-        wide = m.im2col is not None and m.im2col.mode is not Im2colMode.SPACE
-        if m.interleave is not Interleave.NONE or wide:
-            kind = "im2col::w" if wide else "interleaved"
-            raise ScheduleError(
-                f"{reader} does not know {kind} tensor maps ({m.name!r}) yet",
-                fix="`asyncsim check` does",
-                loc=m.loc,
-            )
 
 
 def refused(op: PendingOp) -> NoReturn:

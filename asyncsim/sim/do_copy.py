@@ -35,11 +35,13 @@ def tma_load_maker(b: Bound, op: ops.LoadOp) -> Maker:
     overhead = numbers.exact("tma.copy_overhead")
     # A row of the box takes whole turns of the engine, however narrow it is.
     tiled = isinstance(op, ops.TmaLoad)
-    inner = op.dst.shape[-1] * amount // prod(op.dst.shape) if tiled else amount
+    row_of = -1 - _sliced(b, op)  # the dimension that a row goes along
+    inner = amount // prod(op.dst.shape[:row_of]) if tiled else amount
     moved = amount // inner * (-(-inner // row) * row)
     occupancy = max(numbers.exact("tma.min_copy"), moved / rate / TICKS_PER_CYCLE + overhead)
     work = (ticks(occupancy),)
-    far = inner < amount and op.src.shape[-1] < b.model.schedule.tensor(op.src.tensor).shape[-1]
+    width = b.model.schedule.tensor(op.src.tensor).shape[row_of]
+    far = inner < amount and op.src.shape[row_of] < width
 
     def build(values: Values) -> Step:
         step = b.step(tma_load, cost)
@@ -51,6 +53,13 @@ def tma_load_maker(b: Bound, op: ops.LoadOp) -> Maker:
         return step
 
     return build
+
+
+def _sliced(b: Bound, op: ops.LoadOp | ops.StoreOp) -> bool:
+    """Whether a row of the box is one of slices, which lie side by side."""
+    if isinstance(op, ops.TmaLoad | ops.TmaStore):
+        return b.model.schedule.tensor_map(op.tensor_map).sliced
+    return False
 
 
 def _engine_name(op: ops.LoadOp | ops.StoreOp) -> str:

@@ -265,7 +265,11 @@ class Gpu:
 
     def _map(self, m: MapSpec, buffer: Any) -> Any:
         from cuda.core import TensorMapDescriptorOptions
-        from cuda.core._tensor_map import TensorMapDataType, TensorMapDescriptor
+        from cuda.core._tensor_map import (
+            TensorMapDataType,
+            TensorMapDescriptor,
+            TensorMapIm2ColWideMode,
+        )
         from cuda.core.utils import StridedMemoryView
 
         enums = TensorMapDescriptorOptions(box_dim=(1,))
@@ -287,6 +291,12 @@ class Gpu:
         }
         if m.corners:  # cuda.core has no public name for it
             pixels, channels = m.box
+            if m.wide:
+                (low,), (high,) = m.corners
+                options["mode"] = TensorMapIm2ColWideMode[m.wide]
+                return TensorMapDescriptor._from_im2col_wide(
+                    view, low, high, channels, pixels, **options
+                )
             return TensorMapDescriptor._from_im2col(view, *m.corners, channels, pixels, **options)
         return view.as_tensor_map(box_dim=tuple(m.box), **options)
 

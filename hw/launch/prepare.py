@@ -11,7 +11,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.hw.compile import Compiled
 from asyncsim.hw.launch.protocol import MapSpec, RunSpec, TensorSpec
 from asyncsim.hw.render import Parameter, ParameterKind
-from asyncsim.ir.decl import GlobalTensor, OobFill, TensorMap
+from asyncsim.ir.decl import GlobalTensor, Im2colMode, OobFill, TensorMap
 from asyncsim.ir.op import StoreOp
 from asyncsim.ir.schedule import Schedule
 
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     Array = np.ndarray[Any, np.dtype[Any]]
+
+_WIDE = {Im2colMode.SPACE: "", Im2colMode.W: "W", Im2colMode.W128: "W128"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,19 +163,23 @@ def read_output(t: GlobalTensor, path: str) -> Array:
 
 def _map(schedule: Schedule, m: TensorMap) -> MapSpec:
     t = schedule.tensor(m.tensor)
+    shape, strides, box, steps = t.shape, t.strides, m.box, m.element_strides
+    if m.sliced:  # slices lie side by side: to the driver, elements of a dense dimension
+        shape, strides, box, steps = shape[:-1], (*strides[:-2], 1), box[:-1], steps[:-1]
     return MapSpec(
         tensor=m.tensor,
-        shape=t.shape,
-        strides=t.strides,
-        box=m.box,
+        shape=shape,
+        strides=strides,
+        box=box,
         dtype=t.dtype.value,
         swizzle_bytes=m.swizzle.value,
         nan_fill=m.oob_fill is OobFill.NAN,
         l2_promotion_bytes=m.l2_promotion_bytes,
-        element_strides=m.element_strides,
+        element_strides=steps,
         interleave_bytes=m.interleave.value,
         copies=schedule.ctas if m.in_global else 0,
         corners=() if m.im2col is None else (m.im2col.lower, m.im2col.upper),
+        wide="" if m.im2col is None else _WIDE[m.im2col.mode],
     )
 
 

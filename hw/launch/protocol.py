@@ -36,8 +36,10 @@ class TensorSpec:
 class MapSpec:
     """A tensor map: row-major shape, strides, box, and every how many-th element of each dimension.
 
-    ``corners``: of an im2col map, whose ``box`` is (pixels, channels); () for others. ``copies``:
-    in global memory, of a map that the kernel changes; 0 for a kernel parameter.
+    ``corners``: of an im2col map, whose ``box`` is (pixels, channels); () for others. ``wide``:
+    "W" or "W128" of one along W. ``copies``: in global memory, of a map that the kernel changes; 0
+    for a kernel parameter. Interleaved, an element of the last dimension is a slice, and the other
+    strides count elements of ``dtype``.
     """
 
     tensor: str
@@ -51,6 +53,7 @@ class MapSpec:
     element_strides: tuple[int, ...] = ()
     interleave_bytes: int = 0
     corners: tuple[tuple[int, ...], ...] = ()
+    wide: str = ""
     copies: int = 0
 
 

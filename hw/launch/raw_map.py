@@ -29,6 +29,7 @@ def raw_maps(m: MapSpec, pointer: int) -> Any:
     swizzle = f"SWIZZLE_{m.swizzle_bytes}B" if m.swizzle_bytes else "SWIZZLE_NONE"
     promotion = f"L2_{m.l2_promotion_bytes}B" if m.l2_promotion_bytes else "NONE"
     fill = "NAN_REQUEST_ZERO_FMA" if m.nan_fill else "NONE"
+    interleave = f"{m.interleave_bytes}B" if m.interleave_bytes else "NONE"
     steps = m.element_strides or (1,) * len(m.shape)
     status, encoded = driver.cuTensorMapEncodeTiled(
         getattr(
@@ -41,7 +42,7 @@ def raw_maps(m: MapSpec, pointer: int) -> Any:
         [driver.cuuint64_t(n * size) for n in reversed(m.strides[:-1])],
         [driver.cuuint32_t(n) for n in reversed(m.box)],
         [driver.cuuint32_t(n) for n in reversed(steps)],
-        driver.CUtensorMapInterleave.CU_TENSOR_MAP_INTERLEAVE_NONE,
+        getattr(driver.CUtensorMapInterleave, f"CU_TENSOR_MAP_INTERLEAVE_{interleave}"),
         getattr(driver.CUtensorMapSwizzle, f"CU_TENSOR_MAP_{swizzle}"),
         getattr(driver.CUtensorMapL2promotion, f"CU_TENSOR_MAP_L2_PROMOTION_{promotion}"),
         getattr(driver.CUtensorMapFloatOOBfill, f"CU_TENSOR_MAP_FLOAT_OOB_FILL_{fill}"),

@@ -6,7 +6,7 @@ from math import prod
 from typing import assert_never
 
 from asyncsim.hw.render.context import Context
-from asyncsim.hw.render.copy import coordinates, formals, inputs
+from asyncsim.hw.render.copy import coordinates, formals, inputs, rank_of
 from asyncsim.hw.render.expr import c_text
 from asyncsim.ir import op as ops
 from asyncsim.ir.dtype import DType
@@ -38,7 +38,8 @@ def render_bulk(c: Context, op: BulkOp) -> None:
         case ops.BulkPrefetch(src=src):
             c.put_guarded(f"bulk_prefetch({c.element(src)}, {_bytes(c, src)});")
         case ops.TmaPrefetch(tensor_map=name, src=src):
-            c.put_guarded(f"{_prefetch(c, len(src.start))}(m_{name}, {coordinates(src)});")
+            place = coordinates(c, name, src)
+            c.put_guarded(f"{_prefetch(c, rank_of(c, name, src))}(m_{name}, {place});")
         case ops.PrefetchTensorMap(tensor_map=name):
             c.put(f"tma_prefetch_map(m_{name});")
         case _ as unreachable:

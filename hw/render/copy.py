@@ -25,14 +25,15 @@ def render_copy(c: Context, op: CopyOp) -> None:
             c.put_guarded(_load_in_form(c, op))
         case ops.TmaLoad(dst=dst, tensor_map=name, src=src, mbarrier=ref):
             at = f"smem_base + {c_text(c.logical_bytes(dst))}"
-            c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {coordinates(src)});")
+            place = coordinates(c, name, src)
+            c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {place});")
         case ops.TmaStore(reduce=reduce) if reduce is not None:
             c.put_guarded(_reduce(c, op, reduce.value))
         case ops.TmaStore(rows=rows) if rows:
             c.put_guarded(_scatter4(c, op))
         case ops.TmaStore(dst=box, tensor_map=name, src=view):
             at = f"smem_base + {c_text(c.logical_bytes(view))}"
-            c.put_guarded(f"tma_store(m_{name}, {at}, {coordinates(box)});")
+            c.put_guarded(f"tma_store(m_{name}, {at}, {coordinates(c, name, box)});")
         case ops.CommitGroup(kind=kind):
             _commit(c, kind)
         case ops.WaitGroup(kind=GroupKind.WGMMA, n=n, id=op_id):
@@ -51,26 +52,35 @@ def render_copy(c: Context, op: CopyOp) -> None:
             assert_never(unreachable)
 
 
-def coordinates(box: GlobalView) -> str:
+def rank_of(c: Context, tensor_map: str, box: GlobalView) -> int:
+    """How many coordinates a copy by this map has: none for the elements of a slice."""
+    return len(box.start) - c.schedule.tensor_map(tensor_map).sliced
+
+
+def coordinates(c: Context, tensor_map: str, box: GlobalView) -> str:
     """TMA counts coordinates innermost first; the view is row-major."""
-    return ", ".join(c_text(s) for s in reversed(box.start))
+    counted = box.start[: rank_of(c, tensor_map, box)]
+    return ", ".join(c_text(s) for s in reversed(counted))
 
 
-def _of_rows(box: GlobalView, rows: tuple[GlobalView, ...]) -> str:
+def _of_rows(c: Context, op: ops.TmaLoad | ops.TmaStore) -> str:
     """The coordinates of a box, and the further rows of gather4 and scatter4."""
-    return ", ".join([coordinates(box), *(c_text(row.start[0]) for row in rows)])
+    box = op.src if isinstance(op, ops.TmaLoad) else op.dst
+    first = coordinates(c, op.tensor_map, box)
+    return ", ".join([first, *(c_text(row.start[0]) for row in op.rows)])
 
 
 def _load_in_form(c: Context, op: ops.TmaLoad) -> str:
     """A load to several CTAs, of pixels, or whose bytes count on the barrier of either CTA of a
     pair (sm_100): a device function for each form."""
-    n, offsets = len(op.src.start), len(op.offsets)
-    mode = "im2col" if offsets else "tile::gather4" if op.rows else "tile"
+    n, offsets = rank_of(c, op.tensor_map, op.src), len(op.offsets)
+    pixels = c.schedule.tensor_map(op.tensor_map).im2col
+    mode = pixels.mode.value if pixels else "tile::gather4" if op.rows else "tile"
     pair = ".cta_group::2" if op.mbarrier.rank is not None else ""
     opcode = f"cp.async.bulk.tensor.{n}d{pair}.shared::cluster.global.{mode}"
     opcode += ".mbarrier::complete_tx::bytes"
     forms = (
-        ("_im2col", offsets),
+        ("_" + mode.replace("::", "_"), pixels),
         ("_gather4", op.rows),
         ("_multicast", op.multicast is not None),
         ("_pair", pair),
@@ -83,11 +93,14 @@ def _load_in_form(c: Context, op: ops.TmaLoad) -> str:
     places_of_box = n + len(op.rows)
     text = "[%0], [%1, {" + _places(places, places_of_box) + "}], [%2]"
     operands += [(f"int x{d}", f'"r"(x{d})') for d in range(places_of_box)]
-    actual.append(_of_rows(op.src, op.rows))
+    actual.append(_of_rows(c, op))
     if offsets:
-        text += ", {" + _places(places, offsets) + "}"
-        operands += [(f"unsigned short o{d}", f'"h"(o{d})') for d in range(offsets)]
-        actual += [c_text(e) for e in reversed(op.offsets)]
+        further = [c_text(e) for e in reversed(op.offsets)]
+        if op.halo is not None:
+            further.insert(0, str(op.halo))
+        text += ", {" + _places(places, len(further)) + "}"
+        operands += [(f"unsigned short o{d}", f'"h"(o{d})') for d in range(len(further))]
+        actual += further
     if op.multicast is not None:
         opcode += ".multicast::cluster"
         text += f", {_places(places, 1)}"
@@ -106,7 +119,7 @@ def _places(numbers: Iterator[int], count: int) -> str:
 
 
 def _reduce(c: Context, op: ops.TmaStore, reduce: str) -> str:
-    n = len(op.dst.start)
+    n = rank_of(c, op.tensor_map, op.dst)
     opcode = f"cp.reduce.async.bulk.tensor.{n}d.global.shared::cta.{reduce}.tile.bulk_group"
     name = f"tma_reduce_{reduce}_{n}d"
     places = ", ".join(f"%{2 + d}" for d in range(n))
@@ -116,7 +129,7 @@ def _reduce(c: Context, op: ops.TmaStore, reduce: str) -> str:
         f'               :: "l"(&m), "r"(src), {inputs(n)} : "memory");\n}}'
     )
     at = f"smem_base + {c_text(c.logical_bytes(op.src))}"
-    return f"{name}(m_{op.tensor_map}, {at}, {coordinates(op.dst)});"
+    return f"{name}(m_{op.tensor_map}, {at}, {coordinates(c, op.tensor_map, op.dst)});"
 
 
 def _scatter4(c: Context, op: ops.TmaStore) -> str:
@@ -128,7 +141,7 @@ def _scatter4(c: Context, op: ops.TmaStore) -> str:
         f'               :: "l"(&m), "r"(src), {inputs(5)} : "memory");\n}}'
     )
     at = f"smem_base + {c_text(c.logical_bytes(op.src))}"
-    return f"tma_scatter4(m_{op.tensor_map}, {at}, {_of_rows(op.dst, op.rows)});"
+    return f"tma_scatter4(m_{op.tensor_map}, {at}, {_of_rows(c, op)});"
 
 
 def formals(n: int) -> str:

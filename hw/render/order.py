@@ -31,7 +31,8 @@ def render_order(c: Context, op: ops.OrderOp | ops.GridDependencyOp) -> None:
 
 def _replace(c: Context, op: ops.TensormapReplace) -> str:
     """The address in rows of the outermost dimension; an extent; what the host has made."""
-    tensor = c.schedule.tensor(c.schedule.tensor_map(op.tensor_map).tensor)
+    m = c.schedule.tensor_map(op.tensor_map)
+    tensor = c.schedule.tensor(m.tensor)
     rank = len(tensor.shape)
     zero = (Const(0),) * rank
     match op.field:
@@ -40,7 +41,7 @@ def _replace(c: Context, op: ops.TensormapReplace) -> str:
             return f"tensormap_replace_address(m_{op.tensor_map}, {c.element(first)});"
         case "global_dim":
             extent = Const(tensor.shape[op.dim]) if op.value is None else op.value
-            inner = rank - 1 - op.dim  # counted innermost first
+            inner = rank - m.sliced - 1 - op.dim  # counted innermost first
             return f"tensormap_replace_dim<{inner}>(m_{op.tensor_map}, {c_text(extent)});"
         case _:
             raise cannot_render(

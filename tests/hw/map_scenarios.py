@@ -1,5 +1,5 @@
 """Tensor maps of every form, in kernels that write down what a load brings: boxes that hang over,
-of 1 to 5 dimensions, with every swizzle, with strides; pixels (im2col)."""
+of 1 to 5 dimensions, with every swizzle, with strides, of slices; pixels (im2col)."""
 
 from __future__ import annotations
 
@@ -89,6 +89,89 @@ def boxes(
     return k.finish()
 
 
+@scenario(summary="boxes of slices that hang over a tensor, written down", archs=ARCHS)
+def slices(
+    *,
+    rank: int = 3,
+    interleave: int = 16,
+    type: int = 0,
+    swizzle: int = 0,
+    width: int = 8,
+    nan: int = 0,
+    stride: int = 1,
+) -> Schedule:
+    """CTA i loads the box at STARTS[i] in each dimension, ``width`` slices in the last one that the
+    map counts and one of the channels' slices; rows of slices have gaps between them."""
+    k = ScheduleBuilder("slices", archs=ARCHS)
+    dtype, outer = TYPES[type], rank - 1
+    slice = interleave // BYTES.get(dtype, 1)
+    shape = (*(6 for _ in range(outer)), 9, slice)
+    strides = [1, slice, 11 * slice]
+    for extent in shape[1:outer]:
+        strides.append((extent + 1) * strides[-1])
+    box = (4, 1, *(4 for _ in range(outer - 2)), width, slice)
+    steps = (stride, 1, *(stride for _ in range(outer - 1)), 1)
+    held = tuple(-(-n // s) for n, s in zip(box, steps, strict=True))
+    rows = prod(held[:-1])
+    k.grid(len(STARTS))
+    k.block(1)
+    source = k.global_tensor("source", shape, dtype, strides=strides[::-1])
+    out = k.global_tensor("out", (len(STARTS) * rows, slice), dtype, output=True)
+    source_map = k.tensor_map(
+        "source_map",
+        source,
+        box=box,
+        swizzle=swizzle,
+        oob_fill=OobFill.NAN if nan else OobFill.ZERO,
+        element_strides=steps,
+        interleave=interleave,
+    )
+    tile = k.smem_tile("tile", held, dtype, swizzle=swizzle, align=1024)[0]
+    full = k.mbarriers("full", count=1)
+    first = k.block_idx * 5 // 2 - 2  # -2, 0, 3
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+        k.mbarrier.arrive_expect_tx(full[0], tile.decl.stage_bytes)
+        k.tma.load(tile, source_map, (*(first for _ in range(rank)), 0), full[0])
+    k.bar.sync()
+    k.mbarrier.wait(full[0], 0)
+    dump(k, registers(k, tile), tile, out, k.block_idx * rows)
+    return k.finish()
+
+
+@scenario(summary="slices of each image moved by one place, and added to some", archs=ARCHS)
+def shifted(*, interleave: int = 16, swizzle: int = 0, adds: int = 0) -> Schedule:
+    """A CTA loads a slice of an image's channels from before its left edge on and stores it one
+    place further right; what hangs over on the right is left out."""
+    k = ScheduleBuilder("shifted", archs=ARCHS)
+    slice = interleave // 4
+    shape, box = (3, 2, 4, 5, slice), (1, 1, 4, 8, slice)
+    k.grid(6)
+    k.block(1)
+    source = k.global_tensor("source", shape, "i32")
+    out = k.global_tensor("out", shape, "i32", output=True)
+    image = k.block_idx // 2, k.block_idx % 2
+    form = {"box": box, "swizzle": swizzle, "interleave": interleave}
+    source_map = k.tensor_map("source_map", source, **form)
+    out_map = k.tensor_map("out_map", out, **form)
+    tile = k.smem_tile("tile", box, "i32", swizzle=swizzle, align=1024)[0]
+    full = k.mbarriers("full", count=1)
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+        k.mbarrier.arrive_expect_tx(full[0], tile.decl.stage_bytes)
+        k.tma.load(tile, source_map, (*image, 0, -2, 0), full[0])
+        k.mbarrier.wait(full[0], 0)
+        if adds:
+            k.tma.reduce(out_map, (*image, 0, -1, 0), tile, op="add")
+        else:
+            k.tma.store(out_map, (*image, 0, -1, 0), tile)
+        k.bulk.commit_group()
+        k.bulk.wait_group(0)
+    return k.finish()
+
+
 @scenario(summary="pixels of an image, of every place of a filter, written down", archs=ARCHS)
 def pixels(
     *,
@@ -147,6 +230,55 @@ def pixels(
         dump(k, x, tile, out, (k.block_idx * taps + tap) * brought)
         k.fence.proxy_async("shared")
         k.bar.sync()
+    return k.finish()
+
+
+@scenario(summary="pixels along the rows of images, with halos, written down", archs=("sm_100a",))
+def rows(
+    *,
+    many: int = 0,
+    space: int = 2,
+    halo: int = 2,
+    stride: int = 1,
+    lower: int = -1,
+    upper: int = 0,
+    offset: int = 0,
+    swizzle: int = 128,
+    left: int = 0,
+    nan: int = 0,
+) -> Schedule:
+    """CTA i begins ``left`` strides before row i of image i; ``many``: 128, im2col::w::128."""
+    k = ScheduleBuilder("rows", archs=("sm_100a",))
+    pixels, channels = 128 if many else 24, swizzle // 4
+    shape = (9, *(3 + d for d in range(space - 1)), 10, channels)
+    source = k.global_tensor("source", shape, "f32")
+    source_map = k.im2col_map(
+        "source_map",
+        source,
+        pixels=pixels,
+        channels=channels,
+        lower=(lower,),
+        upper=(upper,),
+        swizzle=swizzle,
+        oob_fill=OobFill.NAN if nan else OobFill.ZERO,
+        element_strides=(*(1 for _ in range(space)), stride, 1),
+        mode="im2col::w::128" if many else "im2col::w",
+    )
+    held = pixels + (4 if many else 1) * halo
+    out = k.global_tensor("out", (3 * held, channels), "f32", output=True)
+    tile = k.smem_tile("tile", (held, channels), "f32", swizzle=swizzle, align=1024)[0]
+    full = k.mbarriers("full", count=1)
+    k.grid(3)
+    k.block(1)
+    with k.elect_thread():
+        k.mbarrier.init_all(full)
+        k.fence.mbarrier_init()
+        k.mbarrier.arrive_expect_tx(full[0], tile.decl.stage_bytes)
+        start = (*(k.block_idx for _ in range(space)), lower - stride * left, 0)
+        k.tma.load_im2col(tile, source_map, start, (offset,), full[0], halo=halo)
+    k.bar.sync()
+    k.mbarrier.wait(full[0], 0)
+    dump(k, registers(k, tile), tile, out, k.block_idx * held)
     return k.finish()
 
 

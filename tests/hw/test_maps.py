@@ -38,6 +38,18 @@ SIZES = [
     *(("boxes", {"nan": 1, "type": type}) for type in range(3)),
     *(("boxes", {"rank": rank, "stride": 2}) for rank in (2, 3)),
     ("boxes", {"rank": 4, "stride": 3, "swizzle": 128, "type": BF16}),
+    *(("slices", {"rank": rank}) for rank in (3, 4, 5)),
+    *(("slices", {"type": BF16, "rank": rank}) for rank in (3, 4)),
+    *(("slices", {"swizzle": swizzle, "rank": 4}) for swizzle in (32, 64, 128)),
+    *(("slices", {"swizzle": swizzle, "width": 4}) for swizzle in (64, 128)),
+    *(("slices", {"interleave": 32, "swizzle": 32, "width": width}) for width in (4, 8)),
+    ("slices", {"interleave": 32, "swizzle": 32, "type": BF16, "rank": 5}),
+    ("slices", {"stride": 2}),
+    ("slices", {"stride": 3, "interleave": 32, "swizzle": 32, "rank": 4}),
+    ("slices", {"nan": 1, "type": BF16}),
+    *(("shifted", {"adds": adds}) for adds in (0, 1)),
+    *(("shifted", {"interleave": 32, "swizzle": 32, "adds": adds}) for adds in (0, 1)),
+    ("shifted", {"swizzle": 128}),
     *(("pixels", {"space": space}) for space in (1, 2)),
     ("pixels", {"space": 3, "size": 3, "filter": 2}),
     ("pixels", {"swizzle": 128, "brought": 24, "batch": 3}),
@@ -74,6 +86,18 @@ def expected(schedule: Schedule, params: dict[str, int], source: Any) -> Any:
             for outer in product(*ranges[:-1]):
                 rows.append([at((*outer, column)) for column in ranges[-1]])
         return np.array(rows, source.dtype)
+    if schedule.name == "slices":
+        for first in STARTS:
+            ranges = [
+                range(first, first + n, s) for n, s in zip(m.box, m.element_strides, strict=True)
+            ]
+            for place in product(*ranges[:-1]):
+                rows.append([at((*place, i)) for i in range(m.box[-1])])
+        return np.array(rows, source.dtype)
+    if schedule.name == "shifted":
+        wanted = np.zeros_like(source)
+        wanted[:, :, :, 1:] = source[:, :, :, :-1]
+        return wanted
     if schedule.name == "moving":
         height, groups = params.get("rows", 6), params.get("groups", 4)
         wanted = np.zeros((schedule.ctas * groups, 8, 32), source.dtype)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from asyncsim import Rule, ScheduleBuilder, ScheduleError, check, predict
-from asyncsim.evaluate import evaluate, make_inputs
-from asyncsim.hw.render import render
+from asyncsim import Rule, ScheduleBuilder, check
 from tests.ir.test_validate_im2col import image
 from tests.ir.wellformed import barrier, error_of, expect
 
@@ -139,15 +137,3 @@ def test_the_modes_along_w_are_blackwells():
     error = error_of(lambda k: image(k, mode="im2col::h"))
     assert error.message == "im2col mode 'im2col::h'"
     assert error.fix == "use one of im2col, im2col::w, im2col::w::128"
-
-
-def test_readers_that_do_not_know_loads_along_w():
-    s = along_w("im2col::w").finish()
-    for reader, run in (
-        ("simulate", lambda: predict(s, "b200")),
-        ("evaluate", lambda: evaluate(s, make_inputs(s, seed=0))),
-        ("render", lambda: render(s, "sm_100a")),
-    ):
-        with pytest.raises(ScheduleError) as error:
-            run()
-        assert error.value.message == f"{reader} does not know im2col::w tensor maps ('m') yet"

@@ -4,41 +4,71 @@ from __future__ import annotations
 
 import pytest
 
-from asyncsim import Rule, ScheduleBuilder, ScheduleError, check, predict
-from asyncsim.evaluate import evaluate, make_inputs
-from asyncsim.hw.render import render
-from tests.ir.wellformed import error_of, expect
+from asyncsim import Rule, ScheduleBuilder, check
+from tests.ir.wellformed import barrier, error_of, expect
 
 
-def sliced(k, shape=(4, 16, 64), box=(1, 8, 4), strides=None, **kw):
+def sliced(k, shape=(4, 2, 16, 4), box=(1, 1, 8, 4), strides=None, **kw):
     kw = {"interleave": 16, **kw}
     return k.tensor_map("m", k.global_tensor("t", shape, "f32", strides=strides), box=box, **kw)
+
+
+WIDE = {"interleave": 32, "shape": (4, 2, 16, 8), "box": (1, 1, 8, 8)}
 
 
 @pytest.mark.parametrize(
     ("options", "what", "fix"),
     [
         (
-            {"shape": (16, 64), "box": (8, 4)},
-            "interleave and rank 2",
-            "interleaved maps have 3 to 5 dimensions",
+            {"shape": (2, 16, 4), "box": (1, 8, 4)},
+            "interleave and rank 3",
+            "there are 3 to 5 dimensions before that of a slice",
         ),
         (
-            {"interleave": 32, "box": (1, 8, 8), "swizzle": 128},
+            {"shape": (4, 2, 2, 2, 2, 16, 4), "box": (1, 1, 1, 1, 1, 8, 4)},
+            "interleave and rank 7",
+            "there are 3 to 5 dimensions before that of a slice",
+        ),
+        (
+            WIDE | {"swizzle": 128},
             "slices of 32 bytes with swizzle 128",
             "they need the 32-byte swizzle",
         ),
         (
-            {"interleave": 32, "box": (1, 8, 4), "swizzle": 32},
-            "inner extent of 16 bytes",
-            "it must be a multiple of 32 bytes",
+            {"interleave": 32, "swizzle": 32},
+            "slices of 32 bytes, a last dimension of 4 f32 and 4 of them in the box",
+            "the last dimension, of tensor and box, is one slice",
         ),
         (
-            {"interleave": 32, "box": (1, 8, 8), "swizzle": 32, "strides": (1024, 68, 1)},
-            "stride of 272 bytes",
+            {"shape": (4, 2, 16, 8), "box": (1, 1, 8, 4)},
+            "slices of 16 bytes, a last dimension of 8 f32 and 4 of them in the box",
+            "the last dimension, of tensor and box, is one slice",
+        ),
+        (
+            {"strides": (256, 128, 8, 1)},
+            "slices of 16 bytes, 32 bytes apart",
+            "along the dimension before the last they lie side by side",
+        ),
+        (
+            WIDE | {"swizzle": 32, "strides": (264, 132, 8, 1)},
+            "stride of 528 bytes",
             "strides are multiples of 32 bytes",
         ),
-        ({"box": (1, 8, 8)}, "32 bytes of channels in slices of 16", "load slice by slice"),
+        (
+            {"box": (1, 2, 8, 4)},
+            "box (1, 2, 8, 4) of slices",
+            "of the second dimension, that of the channels' slices, a copy takes 1",
+        ),
+        (
+            {"box": (1, 1, 6, 4)},
+            "box of 6 slices of f32",
+            "the driver wants a multiple of 4 of them",
+        ),
+        (
+            {"element_strides": (1, 1, 1, 2)},
+            "element strides (1, 1, 1, 2)",
+            "the innermost dimension can leave nothing out",
+        ),
     ],
 )
 def test_constraints_of_interleaved_maps(options, what, fix):
@@ -48,7 +78,7 @@ def test_constraints_of_interleaved_maps(options, what, fix):
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
 def test_slices_of_16_bytes_with_any_swizzle(swizzle):
     k = ScheduleBuilder("good")
-    sliced(k, swizzle=swizzle)
+    sliced(k, swizzle=swizzle, element_strides=(1, 1, 2, 1))
     k.finish()
 
 
@@ -57,30 +87,53 @@ def test_interleave_is_16_or_32_bytes():
     assert (error.message, error.fix) == ("interleave 8", "use 0, 16 or 32 (bytes)")
 
 
-def test_a_tensor_lies_in_one_layout():
-    def two_maps(k):
-        t = k.global_tensor("t", (4, 16, 64), "f32")
-        k.tensor_map("plain", t, box=(1, 8, 4))
-        k.tensor_map("m", t, box=(1, 8, 4), interleave=16)
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_a_copy_begins_with_a_slice(rank):
+    """A load, a store or a prefetch by one that begins inside it."""
 
+    def inside(k):
+        m, place = sliced(k), (0, 0, 0, 2)
+        tile = k.smem_tile("tile", (1, 1, 8, 4), "f32")[0]
+        if rank == 1:
+            k.tma.load(tile, m, place, barrier(k)[0])
+        elif rank == 2:
+            k.tma.store(m, place, tile)
+        else:
+            k.tma.prefetch(m, place)
+
+    op = {1: "TmaLoad", 2: "TmaStore", 3: "TmaPrefetch"}[rank]
     expect(
-        two_maps,
-        "tensor maps 'm' and 'plain' of 't' interleave differently",
-        "a tensor lies in one layout: give all its maps the same interleave",
+        inside,
+        f"{op} by interleaved map 'm' begins inside a slice",
+        "give 0 as the last coordinate: a copy takes whole slices",
         Rule.TENSOR_MAP,
     )
 
-    def plain_access(k):
-        t = k.global_tensor("t", (4, 16, 64), "f32")
-        k.tensor_map("m", t, box=(1, 8, 4), interleave=16)
-        k.mem.ld_global(k.fragment("x", registers=1).all, t.box((0, 0, k.lane), (1, 1, 1)))
 
+def test_the_swizzle_of_slices_is_that_of_their_bytes():
+    """Slices of 16 bytes lie side by side under a swizzle of 128; other rows fill it."""
+
+    def tile_of(k, m):
+        tile = k.smem_tile("tile", (1, 1, 8, 4), "f32", swizzle=128, align=1024)
+        k.tma.load(tile[0], m, (0, 0, 0, 0), barrier(k)[0])
+
+    k = ScheduleBuilder("slices")
+    tile_of(k, sliced(k, swizzle=128))
+    k.finish()
     expect(
-        plain_access,
-        "LdGlobal of 't', which map 'm' interleaves",
-        "access an interleaved tensor by its tensor maps only",
-        Rule.TENSOR_MAP,
+        lambda k: tile_of(k, sliced(k, swizzle=128, interleave=0)),
+        "tile 'tile' has rows of 16 bytes under a 128-byte swizzle",
+        "make a row exactly as long as the swizzle",
+        Rule.ALIGNMENT,
     )
+
+
+def test_a_slice_is_not_a_dimension_that_a_map_changes():
+    def replaced(k):
+        with k.elect_thread():
+            k.tma.replace(sliced(k, in_global=True), field="global_dim", dim=3, value=1)
+
+    expect(replaced, "tensormap.replace of dimension 3", "the tensor has dimensions 0 to 2", None)
 
 
 def copied(k, m, tile, start, size):
@@ -97,26 +150,14 @@ def copied(k, m, tile, start, size):
 def slice_copy(size):
     k = ScheduleBuilder("slices")
     k.block(1)
-    tile = k.smem_tile("tile", (1, 8, 4), "f32")
-    copied(k, sliced(k), tile, (0, 8, 4), size)
+    tile = k.smem_tile("tile", (1, 1, 8, 4), "f32")
+    copied(k, sliced(k), tile, (0, 1, 8, 0), size)
     return k.finish()
 
 
 def test_check_counts_the_bytes_of_a_slice():
     assert check(slice_copy(128)).verdict.value == "clean"
     assert [f.rule for f in check(slice_copy(256)).findings] == [Rule.TX_BYTES_MISMATCH]
-
-
-def test_readers_that_do_not_know_interleaved_maps():
-    s = slice_copy(128)
-    for reader, run in (
-        ("simulate", lambda: predict(s, "h200")),
-        ("evaluate", lambda: evaluate(s, make_inputs(s, seed=0))),
-        ("render", lambda: render(s, "sm_90a")),
-    ):
-        with pytest.raises(ScheduleError) as error:
-            run()
-        assert error.value.message == (f"{reader} does not know interleaved tensor maps ('m') yet")
 
 
 SM_100A = ("sm_100a",)
@@ -142,7 +183,7 @@ def gather(k, *, tile=(4, 32), box=(1, 32), rows=(0, 9, 3, 3), elect=True):
         (
             {"box": (4, 32)},
             "gather4 by map 'm' with a box of (4, 32)",
-            "it takes a map of 2 dimensions, without interleave, whose box is one row",
+            "it takes a map of 2 dimensions whose box is one row",
             Rule.TENSOR_MAP,
         ),
         (

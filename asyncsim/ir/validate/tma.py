@@ -8,11 +8,12 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor, Interleave, OobFill, Swizzle, TensorMap
 from asyncsim.ir.dtype import DType
-from asyncsim.ir.op import GlobalView, Scope, SmemView
+from asyncsim.ir.expr import ZERO
+from asyncsim.ir.op import Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate import im2col
 from asyncsim.ir.validate.bulk import REDUCED
-from asyncsim.ir.validate.views import is_contiguous, parts_of
+from asyncsim.ir.validate.views import is_contiguous
 from asyncsim.rules import Rule
 
 MAX_RANK = 5
@@ -42,7 +43,9 @@ def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
         return
     elif max(m.box) > MAX_BOX:
         yield f"box {m.box}", f"each extent is at most {MAX_BOX}"
-    if not 1 <= len(t.shape) <= MAX_RANK:
+    if m.sliced:
+        yield from _slice_faults(m, t)
+    elif not 1 <= len(t.shape) <= MAX_RANK:
         yield f"rank {len(t.shape)}", f"a map has 1 to {MAX_RANK} dimensions"
     if t.strides[-1] != 1:
         yield f"inner stride {t.strides[-1]}", "the innermost dimension must be contiguous"
@@ -58,9 +61,7 @@ def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
     inner = m.box[-1] * t.dtype.bytes
     if inner % unit:
         yield f"inner extent of {inner} bytes", f"it must be a multiple of {unit} bytes"
-    if m.interleave is not Interleave.NONE:
-        yield from _interleave_faults(m, inner)
-    elif m.swizzle is not Swizzle.NONE and inner > m.swizzle.value:
+    if not m.sliced and m.swizzle is not Swizzle.NONE and inner > m.swizzle.value:
         yield (
             f"inner extent of {inner} bytes over the {m.swizzle.value}-byte swizzle",
             "split the box or widen the swizzle",
@@ -77,42 +78,57 @@ def _map_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
         yield f"L2 promotion of {m.l2_promotion_bytes} bytes", "use 0, 64, 128 or 256"
 
 
-def _interleave_faults(m: TensorMap, inner: int) -> Iterator[tuple[str, str]]:
-    if len(m.box) < MIN_RANK_OF_SLICES:
-        yield f"interleave and rank {len(m.box)}", "interleaved maps have 3 to 5 dimensions"
+def _slice_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
+    """Of interleaved maps: the last dimension is a slice, and slices lie side by side."""
+    size, least = m.interleave.value, MIN_RANK_OF_SLICES
+    if not least <= len(t.shape) - 1 <= MAX_RANK:
+        yield (
+            f"interleave and rank {len(t.shape)}",
+            f"there are {least} to {MAX_RANK} dimensions before that of a slice",
+        )
+    if not t.shape[-1] * t.dtype.bytes == m.box[-1] * t.dtype.bytes == size:
+        yield (
+            f"slices of {size} bytes, a last dimension of {t.shape[-1]} {t.dtype.value} and "
+            f"{m.box[-1]} of them in the box",
+            "the last dimension, of tensor and box, is one slice",
+        )
+    if len(t.shape) == 1:
+        return
+    if t.strides[-2] * t.dtype.bytes != size:
+        yield (
+            f"slices of {size} bytes, {t.strides[-2] * t.dtype.bytes} bytes apart",
+            "along the dimension before the last they lie side by side",
+        )
+    if m.box[1] != 1 or m.element_strides[1] != 1:  # an H200 takes one, whatever the box says
+        yield (
+            f"box {m.box} of slices",
+            "of the second dimension, that of the channels' slices, a copy takes 1",
+        )
+    if m.box[-2] * t.dtype.bytes % 16:  # refused by the driver, though an element is a slice
+        yield (
+            f"box of {m.box[-2]} slices of {t.dtype.value}",
+            f"the driver wants a multiple of {16 // t.dtype.bytes} of them",
+        )
     if m.interleave is Interleave.B32 and m.swizzle is not Swizzle.B32:
         yield (
             f"slices of 32 bytes with swizzle {m.swizzle.value}",
             "they need the 32-byte swizzle",
         )
-    if inner > m.interleave.value:  # how several lie in shared memory is not documented
-        yield f"{inner} bytes of channels in slices of {m.interleave.value}", "load slice by slice"
 
 
-def _layouts(s: Schedule) -> Iterator[ScheduleError]:
-    """Coordinates of interleaved maps are those of no other access: they name other bytes."""
-    sliced = {m.tensor: m for m in s.of_kind(TensorMap) if m.interleave is not Interleave.NONE}
-    for m in s.of_kind(TensorMap):
-        first = sliced.get(m.tensor, m)
-        if m.interleave is not first.interleave:
+def _slices(s: Schedule) -> Iterator[ScheduleError]:
+    """A copy by an interleaved map begins with a slice."""
+    for op in s.ops():
+        if not isinstance(op, ops.TmaLoad | ops.TmaStore | ops.TmaPrefetch):
+            continue
+        box = op.dst if isinstance(op, ops.TmaStore) else op.src
+        if s.tensor_map(op.tensor_map).sliced and box.start[-1] != ZERO:
             yield ScheduleError(
-                f"tensor maps {first.name!r} and {m.name!r} of {m.tensor!r} interleave differently",
-                fix="a tensor lies in one layout: give all its maps the same interleave",
-                loc=m.loc,
+                f"{type(op).__name__} by interleaved map {op.tensor_map!r} begins inside a slice",
+                fix="give 0 as the last coordinate: a copy takes whole slices",
+                loc=op.loc,
                 rule=Rule.TENSOR_MAP,
             )
-    for op in s.ops():
-        if isinstance(op, ops.TmaLoad | ops.TmaStore | ops.TmaPrefetch):
-            continue
-        for box in parts_of(op, GlobalView):
-            if box.tensor in sliced:
-                yield ScheduleError(
-                    f"{type(op).__name__} of {box.tensor!r}, which map "
-                    f"{sliced[box.tensor].name!r} interleaves",
-                    fix="access an interleaved tensor by its tensor maps only",
-                    loc=op.loc,
-                    rule=Rule.TENSOR_MAP,
-                )
 
 
 def _operands(s: Schedule) -> Iterator[ScheduleError]:
@@ -147,10 +163,10 @@ def _rows(s: Schedule) -> Iterator[ScheduleError]:
         mode = "gather4" if isinstance(op, ops.TmaLoad) else "scatter4"
         if not op.rows:
             continue
-        if len(m.box) != 2 or m.box[0] != 1 or m.interleave is not Interleave.NONE:
+        if len(m.box) != 2 or m.box[0] != 1:
             yield ScheduleError(
                 f"{mode} by map {m.name!r} with a box of {m.box}",
-                fix="it takes a map of 2 dimensions, without interleave, whose box is one row",
+                fix="it takes a map of 2 dimensions whose box is one row",
                 loc=op.loc,
                 rule=Rule.TENSOR_MAP,
             )
@@ -216,7 +232,8 @@ def _changes(s: Schedule) -> Iterator[ScheduleError]:
                 fix="give values for global_address and global_dim; others are written as at first",
                 loc=op.loc,
             )
-        rank = len(s.tensor(s.tensor_map(op.tensor_map).tensor).shape)
+        m = s.tensor_map(op.tensor_map)
+        rank = len(s.tensor(m.tensor).shape) - m.sliced
         if not 0 <= op.dim < rank:
             yield ScheduleError(
                 f"tensormap.replace of dimension {op.dim}",
@@ -254,4 +271,4 @@ def _reductions(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
-CHECKS = (_tensor_maps, _layouts, _rows, _operands, _shared_boxes, _reductions, _changes)
+CHECKS = (_tensor_maps, _slices, _rows, _operands, _shared_boxes, _reductions, _changes)
