@@ -24,12 +24,13 @@ ALLOWED = {
     "numpy": ("",),
     "networkx": ("",),
     "ml_dtypes": ("evaluate/", "hw/"),
+    "scipy": ("hw/calibrate/",),
     "google": ("trace/",),
     "pytest": ("pytest_plugin.py",),
     **dict.fromkeys(CUDA, ("hw/",)),
 }
 # What the command line must not load before a command needs it.
-HEAVY = ("numpy", "networkx", "simpy", "ml_dtypes", "google.protobuf", "cuda")
+HEAVY = ("numpy", "networkx", "simpy", "ml_dtypes", "google.protobuf", "cuda", "scipy")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ COMMANDS = {
     "predict": "predict cycles, time and what bounds them",
     "render": "print the CUDA C++ of a schedule",
     "run": "prove, predict, run on the GPU, and compare",
+    "calibrate": "measure the GPU at hand, or fit stored measurements: a machine file",
     "compare": "recompute predictions against stored measurements",
     "explain": "what a rule means: the smallest example, the fix, its source",
     "doctor": "what is installed, which GPU, what is missing and how to get it",

@@ -84,7 +84,7 @@ def _spread(pct: float) -> str:
 
 def _numbers(origins: dict[str, dict[str, int]]) -> str:
     """How the machine's numbers that were used are known; the assumed ones by table of its file."""
-    kinds = ("measured", "published", "assumed")
+    kinds = ("measured", "inferred", "published", "assumed")
     counts = [f"{sum(origins[how].values())} {how}" for how in kinds if how in origins]
     assumed = origins.get("assumed", {})
     where = ", ".join(f"{unit} {n}" for unit, n in sorted(assumed.items(), key=lambda i: -i[1]))

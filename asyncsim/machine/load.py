@@ -29,8 +29,8 @@ MAX_MAGNITUDE = Fraction(2) ** 50
 MAX_LIST = 1000
 MAX_UNKNOWN = 20  # of one table; the rest is counted
 UNITS = ("cycles", "bytes_per_cycle", "bytes", "count", "mhz")
-ABOUT = ("how", "source", "uncertainty", "conflicts")
-HOWS = ("measured", "published", "assumed")
+ABOUT = ("how", "source", "uncertainty", "residual", "conflicts")
+HOWS = ("measured", "inferred", "published", "assumed")
 TEXTS = ("name", "title", "architecture", "date")
 ORIGIN = ("driver", "cuda", "nvrtc")  # of measurements
 
@@ -186,16 +186,18 @@ class _Reader:
         if not isinstance(source, str) or not source.strip():
             what = "missing" if source is None else f"must be text, not {_short(source)}"
             self.fault(f"{key}.source", what, "name the benchmark or the citation")
-        uncertainty = None
-        if "uncertainty" in entry:
-            uncertainty = self.fraction(f"{key}.uncertainty", entry["uncertainty"])
+        uncertainty, residual = (
+            self.fraction(f"{key}.{name}", entry[name]) if name in entry else None
+            for name in ("uncertainty", "residual")
+        )
         conflicts = self.conflicts(f"{key}.conflicts", entry.get("conflicts", []))
         if unit.name not in entry:
             if not any(other in entry for other in UNITS):
                 self.fault(key, f"has no value in {unit.name}", example)
             return None
         if isinstance(how, str) and isinstance(source, str):
-            self.provenance[key] = Provenance(how, source, uncertainty, conflicts)  # type: ignore[arg-type]
+            origin = Provenance(how, source, uncertainty, conflicts, residual)  # type: ignore[arg-type]
+            self.provenance[key] = origin
         return self.value(f"{key}.{unit.name}", unit, entry[unit.name])
 
     def conflicts(self, key: str, raw: object) -> tuple[str, ...]:
@@ -305,7 +307,7 @@ def _group(hint: Any) -> Any:
 def _any_measured(document: dict[str, Any], groups: dict[str, Any]) -> bool:
     tables = [table for name in groups if isinstance(table := document.get(name), dict)]
     entries = [entry for table in tables for entry in table.values() if isinstance(entry, dict)]
-    return any(entry.get("how") == "measured" for entry in entries)
+    return any(entry.get("how") in ("measured", "inferred") for entry in entries)
 
 
 def _too_long(raw: Decimal) -> bool:

@@ -30,6 +30,7 @@ __all__ = [
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 from asyncsim.machine.quantity import (
     Bytes,
@@ -39,6 +40,7 @@ from asyncsim.machine.quantity import (
     Cycles,
     CyclesCurve,
     CyclesIfAny,
+    How,
     Mhz,
     Provenance,
 )
@@ -370,8 +372,8 @@ class Machine:
     provenance: Mapping[str, Provenance]
 
     def count_by_how(self) -> dict[str, int]:
-        """How many numbers are measured, published and assumed."""
-        counts = {"measured": 0, "published": 0, "assumed": 0}
+        """How many numbers are measured, inferred, published and assumed."""
+        counts = dict.fromkeys(get_args(How), 0)
         for origin in self.provenance.values():
             counts[origin.how] += 1
         return counts

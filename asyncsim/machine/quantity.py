@@ -13,6 +13,7 @@ __all__ = [
     "Cycles",
     "CyclesCurve",
     "CyclesIfAny",
+    "How",
     "Mhz",
     "Provenance",
     "Unit",
@@ -26,7 +27,7 @@ from typing import Annotated, Literal
 
 TICKS_PER_CYCLE = 64
 
-How = Literal["measured", "published", "assumed"]
+How = Literal["measured", "inferred", "published", "assumed"]
 
 
 def ticks(cycles: Fraction | int) -> int:
@@ -62,14 +63,16 @@ class Curve:
 class Provenance:
     """Where a number comes from: how it was found, the source, and its uncertainty if known.
 
-    `uncertainty` is a half width in the number's own unit.  `conflicts` are what other sources say,
-    each with its name.
+    `inferred` is measured through a model that puts several benchmarks together.  `uncertainty` is
+    a half width in the number's own unit, `residual` what its law misses, root mean square.
+    `conflicts` are what other sources say, each with its name.
     """
 
     how: How
     source: str
     uncertainty: Fraction | None
     conflicts: tuple[str, ...] = ()
+    residual: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,7 +105,7 @@ class Prediction:
 
     ``path``: shares of the critical path by resource, they add up to 1. ``engines``: utilisation
     by resource, 0..1. ``origins``: how many machine numbers were used, first by how they are known
-    ("measured", "published", "assumed"), then by table of the machine file, e.g.
+    ("measured", "inferred", "published", "assumed"), then by table of the machine file, e.g.
     ``origins["assumed"]["tma"]``; ``assumed``: the sum of the last kind.
     ``assumed_share``: how much of the cycles rests on them, 0..1; None where they are few.
     """

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 
 
@@ -27,3 +29,25 @@ def write_whole(path: str | Path, data: bytes) -> None:
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
         raise
+
+
+def replace_folder(path: str | Path, files: Mapping[str, str]) -> None:
+    """Write a folder of text files beside ``path``, then rename: what was there before goes when
+    the new one is complete, and not if anything fails. Raises OSError."""
+    target = Path(path)
+    beside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".part", dir=target.parent))
+    new, old = beside / "new", beside / "old"
+    try:
+        new.mkdir()
+        for name, text in files.items():
+            (new / name).write_text(text, encoding="utf-8")
+        if target.exists():
+            target.rename(old)
+        try:
+            new.rename(target)
+        except OSError:
+            if old.exists():
+                old.rename(target)
+            raise
+    finally:
+        shutil.rmtree(beside, ignore_errors=True)

@@ -12,6 +12,7 @@ def main(argv: list[str] | None = None) -> int:
         command = verbs.add_parser(verb, help="measure on the GPU and write raw rows as JSON")
         command.add_argument("--out", type=Path, required=True, help="JSON file to write")
         command.add_argument("--cubins", type=Path, help="folder written by `compile`")
+        command.add_argument("--passes", type=int, default=1, help="over the benchmarks")
         command.add_argument("--only", help="benchmarks whose name starts so; several by commas")
     command = verbs.add_parser("compile", help="compile all kernels into a folder (no GPU)")
     command.add_argument("--cubins", type=Path, required=True)
@@ -33,8 +34,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f"{compile_all(args.cubins)} kernels in {args.cubins}")
         return 0
     if args.verb == "run":
-        return run_child(args.out, args.cubins, args.only)
-    return measure(args.out, args.cubins, args.only)
+        return run_child(args.out, args.cubins, args.only, args.passes)
+    return measure(args.out, args.cubins, args.only, args.passes)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 See docs/machine.md.
 """
 
-__all__ = ["all_cases", "compile_all", "measure", "run_child"]
+__all__ = ["all_cases", "chosen", "compile_all", "dump", "measure", "run_child"]
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -30,6 +31,8 @@ from .cases_train import train_cases
 from .sources import compile_variant
 
 CHILD_SECONDS = 240
+# These feed no number: they are measured in the first pass alone.
+CHECKS = ("pairs", "ring", "block_order", "outer_ring", "outer_extra", "outer_sync", "cta_parts")
 Row = dict[str, Any]
 
 
@@ -43,43 +46,52 @@ def all_cases() -> Iterator[Case]:
     yield from train_cases()
 
 
-def compile_all(folder: Path) -> int:
+def chosen(only: str | None) -> list[Case]:
+    """The cases whose name starts with `only`; several beginnings stand with commas between."""
+    beginnings = tuple((only or "").split(","))
+    return [case for case in all_cases() if case.bench.startswith(beginnings)]
+
+
+def compile_all(folder: Path, only: str | None = None) -> int:
     """Compile every variant into `folder`; return how many.  Needs NVRTC, no GPU."""
     from .lab import cubin_name
 
     folder.mkdir(parents=True, exist_ok=True)
-    variants = list(dict.fromkeys(case.variant for case in all_cases()))
+    variants = list(dict.fromkeys(case.variant for case in chosen(only)))
     missing = [v for v in variants if not (folder / cubin_name(v)).exists()]
 
     def build(variant: Any) -> None:
         code, _ = compile_variant(variant)
         (folder / cubin_name(variant)).write_bytes(code.code)
 
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(build, missing))
     return len(variants)
 
 
-def run_child(out: Path, cubins: Path | None, only: str | None) -> int:
-    """Run `measure` in a child that is killed after CHILD_SECONDS; partial results stay."""
+def run_child(
+    out: Path,
+    cubins: Path | None,
+    only: str | None,
+    passes: int = 1,
+    seconds: float = CHILD_SECONDS,
+) -> int:
+    """Run `measure` in a child that is killed after `seconds`; partial results stay."""
     package = __package__ or "hw.calibrate"
-    command = [sys.executable, "-m", package, "child", "--out", str(out)]
+    command = [sys.executable, "-m", package, "child", "--out", str(out), "--passes", str(passes)]
     if cubins:
         command += ["--cubins", str(cubins)]
     if only:
         command += ["--only", only]
     try:
-        return subprocess.run(command, timeout=CHILD_SECONDS, check=False).returncode
+        return subprocess.run(command, timeout=seconds, check=False).returncode
     except subprocess.TimeoutExpired:
-        print(f"stopped after {CHILD_SECONDS} s; {out} holds what was measured", file=sys.stderr)
+        print(f"stopped after {seconds:.0f} s; {out} holds what was measured", file=sys.stderr)
         return 1
 
 
-def measure(out: Path, cubins: Path | None, only: str | None) -> int:
-    """Measure every case whose name starts with `only`; a failing case is recorded, not fatal.
-
-    Several beginnings stand with commas between them.
-    """
+def measure(out: Path, cubins: Path | None, only: str | None, passes: int = 1) -> int:
+    """Measure every chosen case once in each pass; a failing case is recorded, not fatal."""
     from .lab import Lab
 
     lab = Lab(cubins)
@@ -87,10 +99,11 @@ def measure(out: Path, cubins: Path | None, only: str | None) -> int:
     document: dict[str, Any] = {"schema": 1, "provenance": _provenance(lab), "rows": rows}
     begin = saved = time.monotonic()
     failures = 0
-    for case in all_cases():
-        if only and not case.bench.startswith(tuple(only.split(","))):
-            continue
+    turns = [(n, c) for n in range(passes) for c in chosen(only) if not n or c.bench not in CHECKS]
+    for number, case in turns:
         head: Row = {"bench": case.bench, "params": case.params, "unit": case.unit}
+        if passes > 1:
+            head["pass"] = number
         try:
             samples = lab.run(case)
             rows += [_row(head, name, values, case) for name, values in samples.items()]
@@ -103,8 +116,10 @@ def measure(out: Path, cubins: Path | None, only: str | None) -> int:
             out.write_text(json.dumps(document), encoding="utf-8")
     document["provenance"]["gpcs"] = lab.context.gpcs
     document["provenance"]["seconds"] = round(time.monotonic() - begin, 1)
-    out.write_text(_dump(document), encoding="utf-8")
-    print(f"{len(rows)} rows, {failures} failures, {time.monotonic() - begin:.1f} s")
+    out.write_text(dump(document), encoding="utf-8")
+    print(
+        f"{len(rows)} rows, {failures} failures, {time.monotonic() - begin:.1f} s", file=sys.stderr
+    )
     return 0
 
 
@@ -123,7 +138,7 @@ def _row(head: Row, metric: str, values: Any, case: Case) -> Row:
     return row
 
 
-def _dump(document: dict[str, Any]) -> str:
+def dump(document: dict[str, Any]) -> str:
     """JSON with one row on each line, so that a diff is readable."""
     rows = ",\n".join(json.dumps(row) for row in document["rows"])
     head = json.dumps({k: v for k, v in document.items() if k != "rows"}, indent=1)

@@ -9,7 +9,7 @@ from typing import Any
 from asyncsim.hw.calibrate.fit import to_toml
 
 COPIED = ("as measured on the H200", "as elect.sync on the H200", "assumed for the H200 as well")
-ABOUT = ("how", "source", "uncertainty", "conflicts")
+ABOUT = ("how", "source", "uncertainty", "residual", "conflicts")
 
 
 def document(name: str) -> dict[str, Any]:

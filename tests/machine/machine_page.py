@@ -81,7 +81,7 @@ def comparison() -> str:
     rows = [["", *(f"`{m.name}`" for m in listed)], ["---"] * (len(listed) + 1)]
     for key, label in MAIN.items():
         rows.append([f"{label} (`{key}`)", *(_cell(m, key) for m in listed)])
-    for how in ("measured", "published", "assumed"):
+    for how in ("measured", "inferred", "published", "assumed"):
         rows.append([f"numbers {how} ({how[0]})", *(str(m.count_by_how()[how]) for m in listed)])
     return table(rows)
 

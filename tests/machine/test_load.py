@@ -84,7 +84,7 @@ def test_all_faults_are_listed() -> None:
             "  mbarrier.wake_by_warps.cycles: x values do not rise; "
             "sort the points by x, each x once",
             "  mbarrier.poll.how: 'guessed' is not a kind of origin; "
-            "write one of measured, published, assumed",
+            "write one of measured, inferred, published, assumed",
             "  mbarrier.poll.source: missing; name the benchmark or the citation",
             '  mbarrier.timeout: missing; write { cycles = ..., how = "measured", source = "..." }',
             "  barrier.handoff: must be a table, not 39.8; "

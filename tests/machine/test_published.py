@@ -19,7 +19,7 @@ PUBLISHED = ("h100", "a100", "b200")
 )
 def test_nothing_is_measured(name: str, published: int, assumed: int) -> None:
     machine = load_machine(name)
-    counts = {"measured": 0, "published": published, "assumed": assumed}
+    counts = {"measured": 0, "inferred": 0, "published": published, "assumed": assumed}
     assert machine.count_by_how() == counts
     assert len(machine.provenance) == published + assumed
     assert (machine.driver, machine.cuda, machine.nvrtc, machine.boards) == ("", "", "", ())
