@@ -310,6 +310,29 @@ def _grouped(m: int, ragged: int, groups: int, n: int, k: int, **params: int) ->
     return Configuration(scenario="grouped_gemm", params=table | params)
 
 
+_fp8 = partial(_product, "fp8_gemm")
+
+_FP8 = (
+    # one CTA: tensor cores and FFMA in turn
+    _fp8(256, 1024, 4096, "warm", ctas=1),
+    _fp8(128, 1024, 4096, "warm", ctas=1, block_m=128, stages=5),
+    _fp8(64, 1024, 4096, "warm", ctas=1, block_m=64, consumers=1, stages=5),
+    # the whole GPU
+    _fp8(1024, 1024, 1024, block_m=128, stages=5),
+    _fp8(2048, 2048, 2048),
+    _fp8(2048, 2048, 2048, block_m=128, stages=5),
+    _fp8(4096, 4096, 4096),
+    _fp8(4096, 4096, 4096, "warm"),
+    _fp8(4096, 4096, 4096, block_m=128, stages=5),
+    _fp8(4096, 4096, 4096, block_m=128, consumers=1, stages=5),
+    _fp8(8192, 8192, 8192),
+    _fp8(4096, 2048, 7168),
+    # edge tiles
+    _fp8(4000, 4000, 4000),
+    _fp8(3000, 2008, 2072, block_m=128, stages=5),
+    _fp8(999, 1001, 1003),
+)
+
 _SPLIT = (
     _split(128, 256, 65536, "warm", splits=2, ctas=1),
     _split(512, 512, 16384, splits=16),
@@ -368,6 +391,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "tma_copy": (*_TMA_COPY, *_WIDER[:4]),
     "hopper": (*_CLUSTER_SUM, *_TMA_REDUCE, *_DISPATCH, *_IM2COL),
     "flash_attention": _ATTENTION,
+    "fp8_gemm": _FP8,
     "persistent": (*_COOPERATIVE, *_PINGPONG, *_MULTICAST, *_SPLIT, *_GROUPED),
     "smoke": (
         _ring("warm", ctas=1, tiles=256),

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from asyncsim import (
     AccessMode,
@@ -33,7 +33,6 @@ from asyncsim.build.handles import (
 from asyncsim.build.value import Index
 from asyncsim.ir.dtype import DType
 from asyncsim.scenario import Twin
-from asyncsim.scenarios.gemm_operands import Blocks
 
 STRIP_BYTES = 128
 WARP_ROWS = 16  # of an accumulator, which has 64
@@ -130,6 +129,19 @@ STRIPS = {
 }
 
 
+class Tile(Protocol):
+    """The size of a tile, and the ``warpgroups`` that share its rows."""
+
+    @property
+    def block_m(self) -> int: ...
+
+    @property
+    def block_n(self) -> int: ...
+
+    @property
+    def warpgroups(self) -> int: ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Epilogue:
     """A ring of strip buffers, each as high as a tile. ``warps`` warps of the role share a tile;
@@ -145,7 +157,7 @@ class Epilogue:
     def declare(
         cls,
         b: ScheduleBuilder,
-        blocks: Blocks,
+        blocks: Tile,
         dtype: str,
         *,
         buffers: int,

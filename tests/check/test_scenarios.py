@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from asyncsim import ScheduleError
 from asyncsim.catalog import builtin_scenarios
 from asyncsim.check import check
 from asyncsim.ir.validate import MAX_SMEM_BYTES
@@ -20,6 +21,7 @@ from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.dispatch import dispatch
 from asyncsim.scenarios.flash_attention import flash_attention
+from asyncsim.scenarios.fp8_gemm import fp8_gemm
 from asyncsim.scenarios.multicast_gemm import multicast_gemm
 from asyncsim.scenarios.pingpong_gemm import pingpong_gemm
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
@@ -41,6 +43,7 @@ SMALL = {
     "bw_block_scaled": {"m": 256, "n": 256, "k": 512, "ctas": 2, "stages": 2},
     "bw_gemm_2cta": {"m": 512, "n": 256, "k": 192, "block_n": 128, "ctas": 2, "stages": 2},
     "cooperative_gemm": {"m": 512, "n": 512, "k": 320, "ctas": 2},
+    "fp8_gemm": {"m": 256, "n": 256, "k": 640, "ctas": 2},
     "grouped_gemm": {"m": 256, "ragged": 60, "n": 256, "k": 320},
     "split_k": {"m": 200, "n": 264, "k": 520, "splits": 3, "ctas": 4},
     "multicast_gemm": {"m": 256, "n": 512, "k": 320, "ctas": 2},
@@ -206,6 +209,41 @@ def test_pingpong_gemm_is_silent(stages: int, setmaxnreg: int) -> None:
         order = {"ctas": (4, 9, 1)[i], "band": i, "buffers": 1 + i % 2, "f32": i % 2}
         ring = {"stages": stages, "lag": int(stages > 1 and i < 2), "block_m": 64 << stages % 2}
         assert_silent(pingpong_gemm, {**sizes, **order, **ring, "setmaxnreg": setmaxnreg})
+
+
+@pytest.mark.parametrize("stages", range(1, 5))
+@pytest.mark.parametrize("consumers", [1, 2])
+def test_fp8_gemm_is_silent(stages: int, consumers: int) -> None:
+    """Ragged in every dimension; one half or two a warpgroup; one, two, an odd number of tiles."""
+    for i, steps in enumerate((1, stages, 2 * stages + 1)):
+        sizes = {"m": 200, "n": 136, "k": 128 * steps - 9 * i, "block_n": 64 << i % 2}
+        order = {"ctas": (4, 9, 1)[i], "band": i, "buffers": 1, "f32": i % 2}
+        ring = {"stages": stages, "consumers": consumers, "block_m": 64 * consumers << i // 2}
+        assert_silent(fp8_gemm, {**sizes, **order, **ring, "setmaxnreg": i % 2})
+
+
+@pytest.mark.parametrize(
+    ("params", "message", "fix"),
+    [
+        ({"k": 0}, "k = 0", "give at least 1"),
+        ({"consumers": 3}, "consumers = 3", "use 1 or 2 consumer warpgroups"),
+        ({"block_m": 64}, "block_m = 64", "two warpgroups take 128 or 256 rows"),
+        (
+            {"block_n": 256},
+            "block_n = 256",
+            "use 32, 64 or 128: a tile has one scale of B, for 128 columns",
+        ),
+        (
+            {"block_n": 64},
+            "block_n = 64 in bf16 with buffers = 2",
+            "a tile is a whole number of rounds of 2 strips of 64 columns",
+        ),
+    ],
+)
+def test_sizes_that_fp8_gemm_does_not_have(params: dict[str, int], message: str, fix: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        fp8_gemm.build(params)
+    assert (caught.value.message, caught.value.fix) == (message, fix)
 
 
 @pytest.mark.parametrize("stages", range(1, 5))

@@ -19,6 +19,7 @@ from asyncsim.memory.region import GlobalBox
 from asyncsim.scenario import Scenario
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.flash_attention import flash_attention
+from asyncsim.scenarios.fp8_gemm import fp8_gemm
 from asyncsim.scenarios.grouped_gemm import grouped_gemm
 from asyncsim.scenarios.multicast_gemm import multicast_gemm
 from asyncsim.scenarios.pingpong_gemm import pingpong_gemm
@@ -158,6 +159,7 @@ def test_alike_is_alike_in_all_that_is_executed(first: int) -> None:
         (pingpong_gemm, {"m": 512, "n": 1024, "k": 128, "ctas": 9}, 7),
         (multicast_gemm, {"m": 1024, "n": 1024, "k": 128, "ctas": 10, "narrow": 1}, 4),
         (grouped_gemm, {"groups": 3, "m": 512, "n": 512, "k": 128, "ctas": 5}, 5),
+        (fp8_gemm, {"m": 1024, "n": 512, "k": 256, "ctas": 5}, 5),
         (split_k, {"m": 256, "n": 512, "k": 1024, "splits": 4, "ctas": 5}, 2),
         (flash_attention, {"seq": 512, "heads": 2, "causal": 1}, 4),
     ],

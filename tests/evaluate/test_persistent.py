@@ -7,6 +7,7 @@ import pytest
 
 from asyncsim.evaluate import Landing, Order, evaluate, make_inputs
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
+from asyncsim.scenarios.fp8_gemm import fp8_gemm
 from asyncsim.scenarios.grouped_gemm import grouped_gemm
 from asyncsim.scenarios.multicast_gemm import multicast_gemm
 from asyncsim.scenarios.pingpong_gemm import pingpong_gemm
@@ -68,6 +69,34 @@ def test_multicast_gemm_is_exact_in_every_order(params, order):
     inputs = make_inputs(schedule)
     got = evaluate(schedule, inputs, order=order)["c"]
     assert np.array_equal(got, product(inputs["a"], inputs["b"]).astype(got.dtype))
+
+
+def scaled_product(a, b, a_scales, b_scales):
+    """Scales of a (k blocks, m), of b (n blocks, k blocks)."""
+    total = np.zeros((len(a), len(b)), np.float32)
+    for step, of_rows in enumerate(a_scales):
+        depth = slice(128 * step, 128 * (step + 1))
+        of_columns = np.repeat(b_scales[:, step], 128)[: len(b)]
+        total += product(a[:, depth], b[:, depth]) * of_rows[:, None] * of_columns
+    return total
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"m": 256, "n": 256, "k": 512, "ctas": 2},
+        {"m": 328, "n": 392, "k": 200, "block_m": 128, "stages": 5, "ctas": 5, "band": 2},
+        {"m": 200, "n": 136, "k": 700, "consumers": 1, "block_m": 64, "block_n": 64, "f32": 1},
+        {"m": 61, "n": 33, "k": 1, "consumers": 1, "block_m": 128, "stages": 1, "ctas": 1},
+    ],
+)
+def test_fp8_gemm_is_exact_in_every_order(params, order):
+    schedule = fp8_gemm.build(params)
+    inputs = make_inputs(schedule)
+    want = scaled_product(*(inputs[name] for name in ("a", "b", "a_scales", "b_scales")))
+    got = evaluate(schedule, inputs, order=order)["c"]
+    assert np.array_equal(got, want.astype(got.dtype))
 
 
 @pytest.mark.parametrize("order", ORDERS)

@@ -28,6 +28,7 @@ SMALL = {
     "bw_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "ctas": 4},
     "bw_gemm_2cta": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "ctas": 4},
     "cp_async_multistage": {"stages": 2, "tile_bytes": 2048, "ffma": 4},
+    "fp8_gemm": {"stages": 2, "block_n": 64, "block_m": 128, "buffers": 1, "ctas": 4},
     "grouped_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "groups": 2},
     "split_k": {"stages": 2, "block_n": 64, "block_k": 16},
     "multicast_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "cluster_n": 2},
