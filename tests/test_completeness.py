@@ -27,6 +27,7 @@ READERS = {
         "asyncsim/stream/resolve.py",
         "asyncsim/stream/tcgen05.py",
         "asyncsim/stream/bulk.py",
+        "asyncsim/stream/matrix.py",
     ],
     "evaluate": ["asyncsim/evaluate/*_ops.py"],
     "check": ["asyncsim/check/steps.py", "asyncsim/check/tcgen05.py"],
@@ -69,7 +70,7 @@ def _classes(pattern: ast.pattern) -> Iterator[str]:
 
 
 def test_there_are_ops():
-    assert len(OPS) == 57
+    assert len(OPS) == 60
     assert {"MbarrierWait", "TmaLoad", "WgmmaMmaAsync", "Compute"} <= OPS
 
 

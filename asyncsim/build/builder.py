@@ -18,11 +18,13 @@ from asyncsim.build.cluster import ClusterBarrierFamily
 from asyncsim.build.declare import Declarations, check_name, ctas_of
 from asyncsim.build.griddep import GriddepcontrolFamily
 from asyncsim.build.handles import MbarrierArray
+from asyncsim.build.matrix import MatrixFamily
 from asyncsim.build.mbarrier import MbarrierFamily
 from asyncsim.build.pipeline import Pipeline, PipelineState
 from asyncsim.build.tcgen05 import Tcgen05Family
 from asyncsim.build.tma import TmaFamily
 from asyncsim.build.value import Index, Value, as_expr, whole, word
+from asyncsim.build.var import Var_ as Var_
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError, SourceLoc
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, is_lane_varying
@@ -74,6 +76,8 @@ class ScheduleBuilder(Declarations):
         self.clc = ClcFamily(self)
         self.griddepcontrol = GriddepcontrolFamily(self)
         self.wgmma = families.WgmmaFamily(self)
+        self.mma = MatrixFamily(self)
+        self.ldmatrix, self.stmatrix = self.mma.ldmatrix, self.mma.stmatrix
         self.tcgen05 = Tcgen05Family(self)
         self.bar = families.BarFamily(self)
         self.cluster_barrier = ClusterBarrierFamily(self)
@@ -379,21 +383,6 @@ class ScheduleBuilder(Declarations):
                 loc=caller(),
             )
         self._open[-1].append(statement)
-
-
-class Var_(Value):
-    """A role-local integer; reads are values, ``set`` assigns."""
-
-    __slots__ = ("_builder", "name")
-    __hash__ = None
-
-    def __init__(self, builder: ScheduleBuilder, name: str) -> None:
-        super().__init__(Var(name))
-        self._builder, self.name = builder, name
-
-    def set(self, value: Index) -> None:
-        """Assign a new value from here on."""
-        self._builder.set_var(self.name, value)
 
 
 __all__ = ["ScheduleBuilder", "SourceLoc"]

@@ -45,6 +45,7 @@ from asyncsim.ir.decl import (
     TokenRegister,
 )
 from asyncsim.ir.dtype import SUMS, DType
+from asyncsim.ir.matrix import LANE_BYTES
 from asyncsim.memory.swizzle import REPEAT_BYTES
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
@@ -317,6 +318,28 @@ class Declarations:
         decl = Fragment(name=name, registers=k // 2, dtype=element, layout=layout, loc=caller())
         self._decls.append(decl)
         return FragmentHandle(decl)
+
+    def matrices(self, name: str, count: int, dtype: str | DType) -> FragmentHandle:
+        """Registers for ``count`` matrices of 8 rows of 16 bytes that a warp holds together, for
+        ldmatrix, stmatrix and mma.sync. CUDA text sees a u32 of each."""
+        self._new_name(name)
+        element = dtype_of(dtype)
+        if whole(count) < 1 or element is DType.F32:
+            raise ScheduleError(
+                f"{count} matrices {name!r} of {element.value}",
+                fix="give at least 1, of a type of the tensor core (tf32 for f32)",
+                loc=caller(),
+            )
+        layout, each = FragmentLayout.MATRICES, LANE_BYTES // element.bytes
+        decl = Fragment(
+            name=name, registers=each * count, dtype=element, layout=layout, loc=caller()
+        )
+        self._decls.append(decl)
+        return FragmentHandle(decl)
+
+    def dtype_of(self, name: str) -> DType:
+        """The type of a fragment's elements."""
+        return next(d.dtype for d in self._decls if isinstance(d, Fragment) and d.name == name)
 
     def accumulator(self, name: str, *, n: int, dtype: str | DType = DType.F32) -> FragmentHandle:
         """The accumulator of an m64nN wgmma, f32, or i32 of integers: N/2 registers a thread."""

@@ -19,6 +19,7 @@ from asyncsim.ir.decl import (
     TokenRegister,
 )
 from asyncsim.ir.expr import ZERO, Const, binary
+from asyncsim.ir.matrix import LANE_BYTES
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, SmemView
 
 
@@ -67,6 +68,11 @@ class FragmentHandle:
     def part(self, first: int, count: int) -> FragmentRef:
         """``count`` registers from ``first`` on."""
         return FragmentRef(self.decl.name, first, count)
+
+    def matrices(self, first: int, count: int) -> FragmentRef:
+        """``count`` matrices from ``first`` on, of a fragment of ``k.matrices``."""
+        each = LANE_BYTES // self.decl.dtype.bytes
+        return FragmentRef(self.decl.name, first * each, count * each)
 
 
 class GlobalHandle:

@@ -32,7 +32,7 @@ LEAST = 4  # warps that do the same: of fewer, too few are left out
 _TOGETHER = (
     *(ops.MbarrierArrive, ops.MbarrierWait, ops.BarSync, ops.BarArrive, ops.BarWarpSync),
     *(ops.FenceMbarrierInit, ops.FenceProxyAsync, ops.LdShared, ops.StShared, ops.Compute),
-    *(ops.LdGlobal, ops.StGlobal),
+    *(ops.LdGlobal, ops.StGlobal, ops.LdMatrix, ops.StMatrix, ops.MmaSync),
 )
 """What they may execute: of these, counts at barriers are all that adds up."""
 

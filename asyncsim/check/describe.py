@@ -21,6 +21,8 @@ def op_text(dyn: Dyn) -> str:
         return bulk_text(dyn, op)
     if isinstance(op, ops.OrderOp | ops.GridDependencyOp):
         return order_text(op)
+    if isinstance(op, ops.MatrixOp):
+        return matrix_text(op)
     match op:
         case ops.MbarrierInit():
             return f"mbarrier.init {dyn.barrier} count {dyn.value}"
@@ -130,6 +132,19 @@ def order_text(op: ops.OrderOp | ops.GridDependencyOp) -> str:
             return "griddepcontrol.wait"
         case ops.FenceProxyTensormap(tensor_map=name):
             return f"fence.proxy.tensormap {f'acquire {name}' if name else 'release'}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def matrix_text(op: ops.MatrixOp) -> str:
+    """The same, of matrices of a warp."""
+    match op:
+        case ops.LdMatrix(dst=frag, src=view, num=num):
+            return f"ldmatrix.x{num} {view.tile} -> {frag.name}"
+        case ops.StMatrix(dst=view, src=frag, num=num):
+            return f"stmatrix.x{num} {frag.name} -> {view.tile}"
+        case ops.MmaSync(d=d, a=a, b=b):
+            return f"mma.sync {d.name} += {a.name} x {b.name}"
         case _ as unreachable:
             assert_never(unreachable)
 

@@ -28,7 +28,7 @@ _HELD = (
     *(ops.CommitGroup, ops.WaitGroup, ops.FenceMbarrierInit, ops.FenceProxyAsync),
     *(ops.BarSync, ops.BarArrive, ops.BarWarpSync, ops.SetMaxNReg, ops.Fence),
     *(ops.BarrierClusterArrive, ops.BarrierClusterWait),
-    *(ops.WgmmaFence, ops.WgmmaMmaAsync),
+    *(ops.WgmmaFence, ops.WgmmaMmaAsync, ops.LdMatrix, ops.StMatrix, ops.MmaSync),
     *(ops.LdGlobal, ops.StGlobal, ops.LdShared, ops.StShared, ops.AtomAdd, ops.Compute),
 )
 """The ops of which a snapshot holds all that they change."""

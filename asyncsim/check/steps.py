@@ -46,6 +46,8 @@ class Steps:
             return self._bulk(op)
         if isinstance(op, ops.OrderOp | ops.GridDependencyOp):
             return self._order(op)
+        if isinstance(op, ops.MatrixOp):
+            return self._matrix(op)
         match op:
             case ops.MbarrierInit() | ops.MbarrierInval():
                 return self._lifecycle
@@ -125,6 +127,16 @@ class Steps:
                 return self.copies.plain
             case ops.BulkPrefetch() | ops.TmaPrefetch() | ops.PrefetchTensorMap():
                 return lambda agent, step: True  # hints
+            case _ as unreachable:
+                assert_never(unreachable)
+
+    def _matrix(self, op: ops.MatrixOp) -> Handler:
+        """The lanes execute it together; that orders nothing that they do."""
+        match op:
+            case ops.LdMatrix() | ops.StMatrix() | ops.MmaSync():
+                return lambda agent, step: (
+                    self._x.joined(agent) and self.copies.plain(agent, step)
+                )
             case _ as unreachable:
                 assert_never(unreachable)
 

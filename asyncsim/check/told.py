@@ -19,6 +19,7 @@ from asyncsim.ir.validate.im2col import moved_maps
 
 _TELLING = (
     *(ops.WgmmaMmaAsync, ops.LdShared, ops.StShared, ops.Compute),
+    *(ops.LdMatrix, ops.StMatrix, ops.MmaSync),
     *(ops.MbarrierInit, ops.MbarrierArrive, ops.MbarrierWait, ops.MbarrierTestWait),
     *(ops.MbarrierExpectTx, ops.MbarrierArriveExpectTx),
 )

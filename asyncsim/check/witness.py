@@ -16,6 +16,7 @@ SHOWN = 10
 LOCAL = (
     *get_args(ops.MemoryOp),
     *get_args(ops.TensorOp),
+    *get_args(ops.MatrixOp),
     ops.CpAsync,
     ops.CpAsyncMbarrierArrive,
     ops.TmaLoad,

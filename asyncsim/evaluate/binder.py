@@ -10,6 +10,7 @@ from asyncsim.evaluate.cluster_ops import cluster_step
 from asyncsim.evaluate.copy_ops import copy_step
 from asyncsim.evaluate.cta import Blocked, Cta
 from asyncsim.evaluate.errors import EvaluateError
+from asyncsim.evaluate.matrix_ops import matrix_step
 from asyncsim.evaluate.memory_ops import memory_step
 from asyncsim.evaluate.operands import Operands
 from asyncsim.evaluate.order_ops import order_step
@@ -21,6 +22,7 @@ from asyncsim.ir.op import (
     ClusterOp,
     CopyOp,
     GridDependencyOp,
+    MatrixOp,
     MbarrierOp,
     MemoryOp,
     Op,
@@ -70,6 +72,8 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
         return sync_step(op, warp, cta)
     if isinstance(op, TensorOp):
         return tensor_step(op, use, warp, cta)
+    if isinstance(op, MatrixOp):
+        return matrix_step(op, use, warp, cta)
     if isinstance(op, MemoryOp):
         return memory_step(op, use, warp, cta)
     if isinstance(op, ClusterOp):

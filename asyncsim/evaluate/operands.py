@@ -24,9 +24,12 @@ from asyncsim.ir.expr import (
     Var,
     walk,
 )
+from asyncsim.ir.matrix import addressing_lanes
 from asyncsim.ir.op import GlobalView, OpBase, Scope, SmemView
 from asyncsim.rules import Rule
 from asyncsim.stream.operands import Values, constant, shared_operands
+
+_PARTS = {Scope.ELECTED: (0, 1), Scope.OTHERS: (1, 32)}  # lanes of a warp, if not all
 
 Starts = tuple[int | Array, ...]
 Index = tuple[Array, ...]
@@ -35,13 +38,14 @@ Index = tuple[Array, ...]
 class Operands:
     """Compiles the expressions of ``op`` for the lanes that execute it in one warp.
 
-    ``lanes``: how many execute it, ``span`` which (lane 0 is the elected one); ``lane`` and
+    ``lanes``: how many execute it (of ldmatrix and stmatrix: name a row), ``span`` which (lane 0 is
+    the elected one); ``lane`` and
     ``thread`` are their indices in warp and role. ``observers``: elected (True), others (False).
     """
 
     def __init__(self, op: OpBase, warp_in_role: int) -> None:
         self.op = op
-        first, end = {Scope.ELECTED: (0, 1), Scope.OTHERS: (1, 32)}.get(op.scope, (0, 32))
+        first, end = _PARTS.get(op.scope, (0, addressing_lanes(op)))
         self.lanes, self.span = end - first, slice(first, end)
         self.observers = tuple([o for o, runs in ((True, first == 0), (False, end > 1)) if runs])
         self.lane = np.arange(first, end)

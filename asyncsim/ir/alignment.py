@@ -12,6 +12,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.congruence import Congruence, congruence
 from asyncsim.ir.decl import SmemTile
 from asyncsim.ir.expr import Expr
+from asyncsim.ir.matrix import ROW_BYTES
 from asyncsim.ir.op import GlobalView, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.swizzle import REPEAT_BYTES
@@ -63,6 +64,8 @@ def aligned_addresses(op: OpBase, s: Schedule) -> Iterator[AlignedAddress]:
             yield _in_tile(view, s.tile(view.tile), BULK_ALIGN)
         case ops.ClcTryCancel(dst=view) | ops.ClcQueryCancel(src=view):
             yield _in_tile(view, s.tile(view.tile), BULK_ALIGN)
+        case ops.LdMatrix(src=view) | ops.StMatrix(dst=view):
+            yield _in_tile(view, s.tile(view.tile), ROW_BYTES)
         case ops.BulkPrefetch(src=box):
             yield _in_tensor(box, s, BULK_ALIGN)
         case ops.WgmmaMmaAsync(a=a, b=b, trans_a=trans_a, trans_b=trans_b):

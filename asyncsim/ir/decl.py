@@ -223,11 +223,13 @@ class TmemTile:
 
 class FragmentLayout(Enum):
     """PER_THREAD: n private registers. ACCUMULATOR: m64nN wgmma accumulator, N/2 registers.
-    OPERAND: the A of wgmma, (64, K): K/2 elements, as many to a register as 32 bits hold."""
+    OPERAND: the A of wgmma, (64, K): K/2 elements, as many to a register as 32 bits hold.
+    MATRICES: of a warp, 8 rows of 16 bytes each: 4 bytes of each, one register (ir.matrix)."""
 
     PER_THREAD = "per_thread"
     ACCUMULATOR = "accumulator"
     OPERAND = "operand"
+    MATRICES = "matrices"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,7 +239,7 @@ class Fragment:
     An ACCUMULATOR of m64nN holds row 16*warp + lane/4 + 8*((r/2)%2), column
     8*(r/4) + 2*(lane%4) + r%2 in register r (PTX ISA, wgmma register fragments). An OPERAND holds
     row 16*warp + lane/4 + 8*(w%2), bytes 16*(w/2) + 4*(lane%4) to +3 of it, in register w; its
-    elements are counted through the registers.
+    elements are counted through the registers. Of MATRICES too ``registers`` counts elements.
     """
 
     name: str
@@ -249,7 +251,8 @@ class Fragment:
     @property
     def packed(self) -> int:
         """Elements that share a register of 32 bits."""
-        return 4 // self.dtype.bytes if self.layout is FragmentLayout.OPERAND else 1
+        shared = self.layout in (FragmentLayout.OPERAND, FragmentLayout.MATRICES)
+        return 4 // self.dtype.bytes if shared else 1
 
     @property
     def words(self) -> int:
@@ -259,7 +262,7 @@ class Fragment:
     @property
     def by_warpgroup(self) -> bool:
         """Whether it is a matrix of 64 rows that the four warps of a warpgroup hold together."""
-        return self.layout is not FragmentLayout.PER_THREAD
+        return self.layout in (FragmentLayout.ACCUMULATOR, FragmentLayout.OPERAND)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

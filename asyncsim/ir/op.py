@@ -27,6 +27,11 @@ from asyncsim.ir.expr import Expr
 from asyncsim.ir.griddep import GriddepcontrolLaunchDependents as GriddepcontrolLaunchDependents
 from asyncsim.ir.griddep import GriddepcontrolWait as GriddepcontrolWait
 from asyncsim.ir.griddep import GridDependencyOp as GridDependencyOp
+from asyncsim.ir.matrix import LdMatrix as LdMatrix
+from asyncsim.ir.matrix import MatrixMove as MatrixMove
+from asyncsim.ir.matrix import MatrixOp as MatrixOp
+from asyncsim.ir.matrix import MmaSync as MmaSync
+from asyncsim.ir.matrix import StMatrix as StMatrix
 from asyncsim.ir.operand import FenceSpace as FenceSpace
 from asyncsim.ir.operand import FragmentRef as FragmentRef
 from asyncsim.ir.operand import GlobalView as GlobalView
@@ -385,4 +390,5 @@ MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute
 LoadOp = TmaLoad | BulkLoad
 StoreOp = TmaStore | BulkStore
 CheckedOp = BulkOp | OrderOp | GridDependencyOp | ClcOp | AtomAdd
-Op = MbarrierOp | CopyOp | CheckedOp | SyncOp | ClusterOp | TensorOp | Tcgen05Op | MemoryOp
+ComputeOp = TensorOp | Tcgen05Op | MatrixOp | MemoryOp
+Op = MbarrierOp | CopyOp | CheckedOp | SyncOp | ClusterOp | ComputeOp

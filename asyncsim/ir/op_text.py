@@ -6,29 +6,35 @@ from typing import assert_never
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.dtype import DType
-from asyncsim.ir.expr import Expr, text
+from asyncsim.ir.expr import text
 from asyncsim.ir.op import (
     BulkOp,
     ClcOp,
     ClusterOp,
     CopyOp,
     FenceSpace,
-    FragmentRef,
-    GlobalView,
     GridDependencyOp,
     GroupKind,
+    MatrixMove,
+    MatrixOp,
     MbarrierOp,
-    MbarrierRef,
     MemoryOp,
     MemScope,
     Op,
     OrderOp,
-    SmemView,
     SyncOp,
     Tcgen05Op,
     TensorOp,
     TmemView,
 )
+from asyncsim.ir.operand_text import barrier_text as _barrier
+from asyncsim.ir.operand_text import box_text as _box
+from asyncsim.ir.operand_text import boxes_text as _boxes
+from asyncsim.ir.operand_text import operand_text as _operand
+from asyncsim.ir.operand_text import registers_text as _registers
+from asyncsim.ir.operand_text import tmem_text as _tmem
+from asyncsim.ir.operand_text import vector_text as _vector
+from asyncsim.ir.operand_text import view_text as _view
 from asyncsim.ir.schedule import Schedule
 
 _GROUPS = {
@@ -42,8 +48,6 @@ _PROXY = {
     FenceSpace.GLOBAL: ".global",
     FenceSpace.ALL: "",
 }
-# ld and st move bits; PTX has no load of a 16- or 8-bit float, so its types are bits there.
-_MOVED = {DType.F32: "f32", DType.TF32: "b32", DType.I32: "s32", DType.U32: "u32"}
 _MMA = {DType.I8: "s8", DType.U8: "u8", DType.I32: "s32"}
 
 
@@ -69,6 +73,8 @@ def op_text(op: Op, schedule: Schedule) -> str:
         return _tensor(op, schedule)
     if isinstance(op, Tcgen05Op):
         return _tcgen05(op, schedule)
+    if isinstance(op, MatrixOp):
+        return _matrix(op, schedule)
     if isinstance(op, MemoryOp | ops.AtomAdd):
         return _memory(op, schedule)
     assert_never(op)
@@ -311,6 +317,24 @@ def _group(cta_group: int) -> str:
     return f".cta_group::{cta_group}"
 
 
+def _matrix(op: MatrixOp, s: Schedule) -> str:
+    match op:
+        case ops.LdMatrix(dst=regs, src=view):
+            return f"ldmatrix{_matrices(op)} {_registers(regs, s)}, {_view(view, s)}"
+        case ops.StMatrix(dst=view, src=regs):
+            return f"stmatrix{_matrices(op)} {_view(view, s)}, {_registers(regs, s)}"
+        case ops.MmaSync(d=d, a=a, b=b, c=c, k=k):
+            types = ".".join(_MMA.get(t, t.value) for t in map(s.element_type, (d, a, b, c)))
+            operands = ", ".join(_registers(x, s) for x in (d, a, b, c))
+            return f"mma.sync.aligned.m16n8k{k}.row.col.{types} {operands}"
+        case _ as unreachable:
+            assert_never(unreachable)
+
+
+def _matrices(op: MatrixMove) -> str:
+    return f".sync.aligned.m8n8.x{op.num}{'.trans' if op.trans else ''}.shared.b16"
+
+
 def _memory(op: MemoryOp | ops.AtomAdd, s: Schedule) -> str:
     match op:
         case ops.LdGlobal(dst=dst, src=src):
@@ -339,61 +363,3 @@ def _memory(op: MemoryOp | ops.AtomAdd, s: Schedule) -> str:
 def _kept(state: str | None) -> str:
     """The register that an arrive writes, as a first operand."""
     return f"{state}, " if state else ""
-
-
-def _barrier(ref: MbarrierRef) -> str:
-    return f"{ref.name}[{text(ref.stage)}]{_of(ref.rank)}"
-
-
-def _of(rank: Expr | None) -> str:
-    return "" if rank is None else f" of CTA {text(rank)}"
-
-
-def _boxes(first: GlobalView, others: tuple[GlobalView, ...]) -> str:
-    return " ".join(map(_box, (first, *others)))
-
-
-def _box(box: GlobalView) -> str:
-    return f"{box.tensor}[{_ranges(box.start, box.shape)}]"
-
-
-def _view(view: SmemView, s: Schedule) -> str:
-    """``tile[stage]`` for all of it, with the box for a part of it."""
-    out = f"{view.tile}[{text(view.stage)}]"
-    if view.shape != s.tile(view.tile).shape:
-        out += f"[{_ranges(view.start, view.shape)}]"
-    out += _of(view.rank)
-    if view.expects is not None:
-        out += f" holding {_box(view.expects)}"
-    return out
-
-
-def _tmem(view: TmemView, s: Schedule) -> str:
-    """``tile[stage]`` for all of it, with lanes and columns for a part of it."""
-    tile = s.tmem_tile(view.tile)
-    out = f"{view.tile}[{text(view.stage)}]"
-    if view.shape != (tile.lanes, tile.columns):
-        out += f"[{_ranges(view.start, view.shape)}]"
-    return out
-
-
-def _ranges(start: tuple[Expr, ...], shape: tuple[int, ...]) -> str:
-    return ", ".join(f"{text(e)}:+{n}" for e, n in zip(start, shape, strict=True))
-
-
-def _registers(ref: FragmentRef, s: Schedule) -> str:
-    if ref.first == 0 and ref.count == s.fragment(ref.name).registers:
-        return ref.name
-    return f"{ref.name}[{ref.first}:+{ref.count}]"
-
-
-def _vector(ref: FragmentRef, s: Schedule) -> str:
-    dtype = s.fragment(ref.name).dtype
-    element = _MOVED.get(dtype, f"b{8 * dtype.bytes}")
-    return element if ref.count == 1 else f"v{ref.count}.{element}"
-
-
-def _operand(operand: FragmentRef | SmemView | Expr, s: Schedule) -> str:
-    if isinstance(operand, FragmentRef):
-        return _registers(operand, s)
-    return _view(operand, s) if isinstance(operand, SmemView) else text(operand)

@@ -101,6 +101,7 @@ def _memory(s: Schedule) -> Iterator[str]:
             FragmentLayout.PER_THREAD: "",
             FragmentLayout.ACCUMULATOR: f", accumulator of m64n{2 * f.registers}",
             FragmentLayout.OPERAND: f", operand of m64k{2 * f.registers}",
+            FragmentLayout.MATRICES: f", matrices of a warp: {f.words}",
         }[f.layout]
         yield _placed(f"  {f.name}: {f.registers} {f.dtype.value}{layout}", f.loc)
     for state in states:

@@ -21,6 +21,7 @@ __all__ = [
     "Launch",
     "Machine",
     "Mbarrier",
+    "Mma",
     "SetMaxNReg",
     "Smem",
     "Tcgen05",
@@ -35,6 +36,7 @@ from typing import get_args
 from asyncsim.machine.quantity import (
     Bytes,
     BytesPerCycle,
+    BytesPerCycleIfAny,
     Count,
     Counts,
     Cycles,
@@ -209,6 +211,23 @@ class Wgmma:
 
 
 @dataclass(frozen=True, slots=True)
+class Mma:
+    """mma.sync.m16n8 over 32 bytes of K, by the types of A and B.
+
+    Interval of a sub-partition's instructions, and latency from one to the next that needs its sum.
+    """
+
+    f16_cycles: Cycles  # and bf16
+    f16_latency_cycles: Cycles
+    tf32_cycles: Cycles
+    tf32_latency_cycles: Cycles
+    f8_cycles: CyclesIfAny  # e4m3 and e5m2
+    f8_latency_cycles: CyclesIfAny
+    i8_cycles: Cycles
+    i8_latency_cycles: Cycles
+
+
+@dataclass(frozen=True, slots=True)
 class Tcgen05:
     """tcgen05.mma over 32 bytes of K: one server for each SM, or two for a pair of CTAs.
 
@@ -268,6 +287,9 @@ class Smem:
     load_issue_cycles: Cycles  # one warp, back to back, 4 bytes for each lane
     store_issue_cycles: Cycles
     warp_bytes_per_cycle: BytesPerCycle  # what one warp reaches with 16 bytes for each lane
+    ldmatrix_latency_cycles: Cycles  # behind the port
+    ldmatrix_warp_bytes_per_cycle: BytesPerCycle  # what one warp reaches by ldmatrix.x4
+    stmatrix_warp_bytes_per_cycle: BytesPerCycleIfAny
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +383,7 @@ class Machine:
     fence: Fence
     cp_async: CpAsync
     wgmma: Wgmma | None
+    mma: Mma
     tcgen05: Tcgen05 | None
     alu: Alu
     smem: Smem

@@ -7,6 +7,7 @@ __all__ = [
     "TICKS_PER_CYCLE",
     "Bytes",
     "BytesPerCycle",
+    "BytesPerCycleIfAny",
     "Count",
     "Counts",
     "Curve",
@@ -87,6 +88,7 @@ Cycles = Annotated[Fraction, Unit("cycles", "fraction")]
 CyclesIfAny = Annotated[Fraction | None, Unit("cycles", "fraction")]  # see lacking.py
 CyclesCurve = Annotated[Curve, Unit("cycles", "curve")]
 BytesPerCycle = Annotated[Fraction, Unit("bytes_per_cycle", "fraction")]
+BytesPerCycleIfAny = Annotated[Fraction | None, Unit("bytes_per_cycle", "fraction")]
 Mhz = Annotated[Fraction, Unit("mhz", "fraction")]
 Bytes = Annotated[int, Unit("bytes", "integer")]
 Count = Annotated[int, Unit("count", "integer")]

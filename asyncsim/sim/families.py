@@ -16,6 +16,7 @@ from asyncsim.sim import (
     do_compute,
     do_copy,
     do_griddep,
+    do_matrix,
     do_order,
     do_registers,
     do_sync,
@@ -41,6 +42,11 @@ _TX: dict[type[ops.Op], Run] = {
 
 def make(b: Bound) -> Maker:
     """The maker of an op's steps."""
+    later = b.model.written_later
+    return do_matrix.behind_writes(b.op, later, _make(b)) if later else _make(b)
+
+
+def _make(b: Bound) -> Maker:
     op = b.op
     if isinstance(op, PendingOp):
         refused(op)
@@ -107,6 +113,8 @@ def make(b: Bound) -> Maker:
             return _tensor(b, op)
         case ops.BarrierClusterArrive() | ops.BarrierClusterWait() | ops.StAsync():
             return do_cluster.cluster_maker(b, op)
+        case ops.LdMatrix() | ops.StMatrix() | ops.MmaSync():
+            return do_matrix.matrix_maker(b, op)
         case ops.LdGlobal() | ops.StGlobal() | ops.LdShared() | ops.StShared() | ops.Compute():
             return do_compute.memory(b, op)
         case _ as unreachable:

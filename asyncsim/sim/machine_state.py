@@ -198,6 +198,7 @@ class SmState:
         self.operand_bytes = self.operand_ticks = 0
         self.smem = Fifo(SMEM, n.rate("smem.port"))
         self.lsu, self.store = Pipe(LSU), Pipe(STORE)
+        self.products = [Pipe(TENSOR) for _ in range(4)]  # mma.sync, by sub-partition
         self.pipes = [[Pipe(PIPE) for _ in PIPES] for _ in range(4)]
         self.tmem = TmemAllocator()
         self.tmem_waiters: list[Agent] = []

@@ -16,6 +16,7 @@ SYNC = "synchronisation"
 LATENCY_L2, LATENCY_DRAM, WGMMA_TAIL = "L2 latency", "DRAM latency", "wgmma tail"
 LATENCY_PEER = "latency between CTAs"
 TCGEN05_TAIL, TMEM = "tcgen05 completion", "tensor memory"
+MMA_LATENCY = "mma.sync latency"
 TMA, PORT, GPC, DRAM, L2_WRITE = (
     "TMA engine",
     "fill port",
@@ -32,6 +33,7 @@ TENSOR, SMEM, LSU, PIPE, STORE = (
 )
 SERVERS = frozenset({TMA, PORT, GPC, DRAM, L2_WRITE, TENSOR, SMEM, LSU, PIPE, STORE})
 LATENCIES = frozenset({LATENCY_L2, LATENCY_DRAM, LATENCY_PEER, WGMMA_TAIL, TCGEN05_TAIL, TMEM})
+LATENCIES |= {MMA_LATENCY}
 
 BOUND_SHARE, BARRIER_SHARE, SATURATED, LATENCY_SHARE = 0.90, 0.50, 0.98, 0.40
 

@@ -42,7 +42,8 @@ def utilisation(model: Model, total: int) -> dict[str, float]:
     use = {
         TMA: sum(sm.tma.busy for sm in model.sms) / n,
         PORT: sum(sm.port.busy_ticks for sm in model.sms) / n,
-        TENSOR: sum(sm.tensor.busy for sm in model.sms) / n,
+        TENSOR: sum(max(sm.tensor.busy, *(pipe.busy for pipe in sm.products)) for sm in model.sms)
+        / n,
         SMEM: sum(sm.smem.busy_ticks for sm in model.sms) / n,
         LSU: sum(sm.lsu.busy for sm in model.sms) / n,
         STORE: sum(sm.store.busy for sm in model.sms) / n,

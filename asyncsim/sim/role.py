@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from asyncsim.sim import do_compute
+from asyncsim.sim.do_matrix import Scoreboard, waits
 from asyncsim.sim.path import SYNC, Cause, after
 from asyncsim.sim.steps import StateKey, Step
 from asyncsim.sync import ArriveState, GroupQueue
@@ -46,9 +47,11 @@ class Agent:
         "indices",
         "issue_label",
         "key",
+        "loads_free",
         "model",
         "peeks",
         "rec",
+        "scoreboard",
         "seg_cause",
         "seg_t",
         "slot",
@@ -107,6 +110,8 @@ class Agent:
         self.tensor_done: tuple[int, Cause] = (0, cta.cause)
         self.tmem_done: list[tuple[int, Cause]] = [(0, cta.cause), (0, cta.cause)]
         self.tmem_free: int = 0
+        self.scoreboard: Scoreboard = Scoreboard()
+        self.loads_free: int = 0  # when its next ldmatrix may begin
         self.warpgroup: Warpgroup | None = None
         self.slot: int = 0
         self.rec: Recorder | None = None
@@ -148,6 +153,9 @@ class Agent:
                 if self.settle():
                     continue
                 return
+            if step.reads and waits(self, step) and strict:
+                self.held = step
+                continue
             if rec is not None:
                 rec.begins(self, step)
             self.blocked = step

@@ -12,6 +12,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from asyncsim.errors import ScheduleError
+from asyncsim.ir.matrix import written_later
 from asyncsim.ir.op import GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
@@ -30,6 +31,9 @@ Maker = Callable[[Values], "Step"]
 StateKey = tuple[str, bool]
 """A state register: its name, and whether it is that of the elected lane."""
 
+Registers = tuple[str, int, int]
+"""Elements of a fragment: its name, the first, and the one behind the last."""
+
 LANES = {Scope.ELECTED: 1, Scope.OTHERS: 31}
 """Lanes of a warp that execute an op, where it is not the whole warp."""
 
@@ -44,7 +48,8 @@ class Step:
     CTA whose barrier it is, and of those that a multicast reaches;
     box: (tensor, start) of a global box; far: its rows are not adjacent; work: further ticks, by
     handler. light: register arithmetic before it may be finished after it. polls: a wait that only
-    some lanes execute. shared: others of the SM want the same pipes.
+    some lanes execute. shared: others of the SM want the same pipes. reads: registers that it waits
+    for, where they are written some time after the issue; writes: those that it writes so.
     """
 
     __slots__ = (
@@ -61,12 +66,14 @@ class Step:
         "peers",
         "polls",
         "rank",
+        "reads",
         "run",
         "shared",
         "states",
         "turn",
         "value",
         "work",
+        "writes",
     )
 
     def __init__(self, op: Op, run: Run, cost: int, turn: int) -> None:
@@ -80,6 +87,8 @@ class Step:
         self.polls = self.light = self.shared = self.far = False
         self.box: tuple[str, tuple[int, ...]] | None = None
         self.work: tuple[int, ...] = ()
+        self.reads: tuple[Registers, ...] = ()
+        self.writes: Registers | None = None
 
 
 class Bound:
@@ -175,6 +184,7 @@ class StepBinder:
         self.alone = alone  # ops of an elected lane whose warp's other lanes have exited
         self.schedule, self.warps, self.numbers = schedule, warps, numbers
         self.barriers = barriers
+        self.written_later = written_later(schedule.ops())
         self.contended = contended  # several warps of the SM compute on one sub-partition
         self._turns = turns
         self._makers: dict[int, Maker] = {}

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.alignment import aligned_addresses
 from asyncsim.ir.expr import is_lane_varying
+from asyncsim.ir.matrix import addressing_lanes
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
@@ -33,10 +34,11 @@ def alignment_check(
     ]
     if not undecided:
         return None
+    lanes = addressing_lanes(op)
 
     def check(values: Values) -> None:
         for address, starts in undecided:
-            for start in starts(values, first_thread):
+            for start in starts(values, first_thread)[:lanes]:
                 at = sum(i * stride for i, stride in zip(start, address.strides, strict=True))
                 if at % address.align:
                     raise ScheduleError(

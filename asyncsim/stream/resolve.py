@@ -13,6 +13,7 @@ from typing import assert_never
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.expr import Expr, is_lane_varying
+from asyncsim.ir.matrix import addressing_lanes
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import GlobalBox, LaneBoxes, RegisterRegion, SmemRegion, tile_region
@@ -21,6 +22,7 @@ from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.bulk import bulk_maker, load_maker, store_maker
 from asyncsim.stream.dyn import Access, BarrierKey, Dyn, Proxy, Tag
 from asyncsim.stream.fill import zero_filled
+from asyncsim.stream.matrix import matrix_maker
 from asyncsim.stream.operands import Evaluator, Values, constant, operand_exprs
 from asyncsim.stream.tables import (
     Maker,
@@ -84,6 +86,8 @@ class Resolver:
             return tcgen05_maker(self, op, ev)
         if isinstance(op, ops.BulkOp | ops.ClcOp):
             return bulk_maker(self, op, ev)
+        if isinstance(op, ops.MatrixOp):
+            return matrix_maker(self, op, ev)
         match op:
             case (
                 ops.MbarrierInit(mbarrier=ref, count=count)
@@ -130,10 +134,8 @@ class Resolver:
                 | ops.GriddepcontrolWait()
             ):
                 return constant(Dyn(op))
-            case ops.WaitGroup(n=n):
+            case ops.WaitGroup(n=n) | ops.SetMaxNReg(count=n):
                 return constant(Dyn(op, value=n))
-            case ops.SetMaxNReg(count=count):
-                return constant(Dyn(op, value=count))
             case ops.BarSync(threads=threads) | ops.BarArrive(threads=threads):
                 return constant(Dyn(op, value=threads or self.schedule.threads))
             case ops.WgmmaMmaAsync():
@@ -245,7 +247,8 @@ class Resolver:
 
         def find(v: Values) -> tuple[SmemRegion, tuple[SmemRegion, ...]]:
             s, cta = stage(v), owner(v)
-            lanes = tuple([self.smem_region(op, view, cta, s, at) for at in starts(v, first)])
+            named = starts(v, first)[: addressing_lanes(op)]
+            lanes = tuple([self.smem_region(op, view, cta, s, at) for at in named])
             return (lanes[0], ()) if len(lanes) == 1 else (self._union(lanes), lanes)
 
         inputs = ev.inputs((view.stage, *view.start, *((view.rank,) if view.rank else ())))
@@ -308,7 +311,7 @@ class Resolver:
         def tags(v: Values) -> list[Tag]:
             found = [
                 (means.tensor, tuple([at[d] - at[d + rank] for d in range(rank)]))
-                for at in both(v, first)
+                for at in both(v, first)[: addressing_lanes(op)]
             ]
             return found[:1] if all(t == found[0] for t in found) else found
 

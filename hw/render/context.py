@@ -168,7 +168,8 @@ class Context:
         return f"f_{ref.name}[{ref.first + index}]"
 
     def fragment_type(self, fragment: Fragment) -> str:
-        return "u32" if fragment.layout is FragmentLayout.OPERAND else C_TYPES[fragment.dtype]
+        packed = fragment.layout in (FragmentLayout.OPERAND, FragmentLayout.MATRICES)
+        return "u32" if packed else C_TYPES[fragment.dtype]
 
 
 def extent_name(tensor: str, dim: int) -> str:

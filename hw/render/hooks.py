@@ -22,6 +22,9 @@ _UNSTAMPED = (
     ops.StGlobal,
     ops.LdShared,
     ops.StShared,
+    ops.LdMatrix,
+    ops.StMatrix,
+    ops.MmaSync,
 )
 END_WORD = 0xFFFFFFFF
 

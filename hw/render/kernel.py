@@ -93,6 +93,8 @@ def _device_code(schedule: Schedule, variant: Variant) -> str:
         files.append("cp_async")
     if used & {ops.WgmmaMmaAsync, ops.WgmmaFence}:
         files.append("wgmma")
+    if used & {ops.LdMatrix, ops.StMatrix}:
+        files.append("matrix")
     if any(issubclass(t, ops.Tcgen05Op) for t in used):
         files.append("tcgen05")
     if schedule.cluster_ctas > 1 or any(

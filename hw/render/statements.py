@@ -8,6 +8,7 @@ from asyncsim.hw.render.context import Context, place_of
 from asyncsim.hw.render.copy import render_copy
 from asyncsim.hw.render.expr import c_text, condition
 from asyncsim.hw.render.hooks import END_WORD, is_delayed, is_stamped
+from asyncsim.hw.render.matrix import render_matrix
 from asyncsim.hw.render.mbarrier import render_mbarrier
 from asyncsim.hw.render.memory import render_memory
 from asyncsim.hw.render.order import render_order
@@ -205,6 +206,10 @@ def _fragments(op: OpBase) -> list[FragmentRef]:
             return [ref, a] if isinstance(a, FragmentRef) else [ref]
         case ops.LdGlobal(dst=ref) | ops.LdShared(dst=ref) | ops.Tcgen05Ld(dst=ref):
             return [ref]
+        case ops.LdMatrix(dst=ref) | ops.StMatrix(src=ref):
+            return [ref]
+        case ops.MmaSync(d=d, a=a, b=b, c=old):
+            return [d, a, b, old]
         case ops.StGlobal(src=ref) | ops.StShared(src=ref) | ops.Tcgen05St(src=ref):
             return [ref]
         case ops.StAsync(src=ref) | ops.RedAsync(src=ref):
@@ -254,6 +259,8 @@ def _render_op(c: Context, op: Op) -> None:
         render_tensor(c, op)
     elif isinstance(op, ops.Tcgen05Op):
         render_tcgen05(c, op)
+    elif isinstance(op, ops.MatrixOp):
+        render_matrix(c, op)
     elif isinstance(op, ops.ClusterOp):
         render_cluster(c, op)
     elif isinstance(op, ops.BulkOp):

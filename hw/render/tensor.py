@@ -12,7 +12,7 @@ from asyncsim.ir.dtype import DType
 from asyncsim.ir.expr import Const, binary
 from asyncsim.ir.op import FragmentRef, SmemView, TensorOp
 
-_PTX_TYPE = {
+PTX_TYPE = {
     DType.F16: "f16",
     DType.BF16: "bf16",
     DType.TF32: "tf32",
@@ -68,7 +68,7 @@ def _shape_function(c: Context, op: ops.WgmmaMmaAsync) -> str:
     d, letter, c_type = ("s32", "r", "int") if integer else ("f32", "f", "float")
     major = f"_{'r' if rs else 't' if op.trans_a else 'n'}{'t' if op.trans_b else 'n'}"
     major = major if rs or op.trans_a or op.trans_b else ""
-    name = f"wgmma_m64n{op.n}k{op.k}_{d}_{_PTX_TYPE[a]}_{_PTX_TYPE[b]}{major}"
+    name = f"wgmma_m64n{op.n}k{op.k}_{d}_{PTX_TYPE[a]}_{PTX_TYPE[b]}{major}"
     if name in c.functions:
         return name
     n, left = op.n // 2, 4 if rs else 1  # registers of d and of a
@@ -78,7 +78,7 @@ def _shape_function(c: Context, op: ops.WgmmaMmaAsync) -> str:
     flags = [f"{op.trans_b:d}"] if rs else [f"{op.trans_a:d}", f"{op.trans_b:d}"]
     transposed = "".join(f", {flag}" for flag in flags if a in _MAJOR_FLAGS)
     outputs = ", ".join(f'"+{letter}"(d[{i}])' for i in range(n))
-    shape = f"m64n{op.n}k{op.k}.{d}.{_PTX_TYPE[a]}.{_PTX_TYPE[b]}"
+    shape = f"m64n{op.n}k{op.k}.{d}.{PTX_TYPE[a]}.{PTX_TYPE[b]}"
     formals = ", ".join(f"u32 a{i}" for i in range(left)) if rs else "u64 a"
     inputs = ", ".join(f'"r"(a{i})' for i in range(left)) if rs else '"l"(a)'
     c.functions[name] = (

@@ -24,6 +24,7 @@ from tests.hw.program_scenarios import pair
 
 CLUSTERS = Path(__file__).parent / "cluster_scenarios.py"
 BULK = Path(__file__).parent / "bulk_scenarios.py"
+MATRICES = Path(__file__).parent / "matrix_scenarios.py"
 MAPS = Path(__file__).parent / "map_scenarios.py"
 TENSOR_MEMORY = (gemm(), moves("128x256b", 128, 32, shift=True), through_registers())
 ZOO = find_scenario(str(Path(__file__).parent / "zoo_scenario.py"))
@@ -33,6 +34,7 @@ def test_every_op_is_rendered() -> None:
     names = [f"{CLUSTERS}:neighbours", f"{CLUSTERS}:mailbox"]
     names += [f"{BULK}:{n}" for n in ("bulk_copy", "all_to_all", "into_first", "prefetched")]
     names += [f"{BULK}:fenced", f"{MAPS}:moving"]
+    names += [f"{MATRICES}:through_registers", f"{MATRICES}:products"]
     others = [find_scenario(name).build({}) for name in names]
     schedules = [ZOO.build({}), ws_gemm.build({}), *others, *TENSOR_MEMORY, *pair().kernels]
     used = {type(op) for s in schedules for op in s.ops()}

@@ -247,3 +247,35 @@ def every_tcgen05_op() -> Schedule:
     k.tcgen05.fence_before_thread_sync()
     k.tcgen05.dealloc(word[0], 512, cta_group=2)
     return k.finish()
+
+
+def every_matrix_op() -> Schedule:
+    """ldmatrix and stmatrix of every size, mma.sync of every pair of types."""
+    k = ScheduleBuilder("every_matrix_op")
+    k.block(2)
+    warp, lane = k.warp_in_role, k.lane
+    for a_type, b_type in (
+        ("bf16", "bf16"),
+        ("f16", "f16"),
+        ("tf32", "tf32"),
+        ("e4m3", "e5m2"),
+        ("i8", "u8"),
+    ):
+        row = {"tf32": 4, "bf16": 8, "f16": 8}.get(a_type, 16)
+        a_tile = k.smem_tile(f"a_{a_type}", (32, 4 * row), a_type, swizzle=64)
+        b_tile = k.smem_tile(f"b_{a_type}", (16, 2 * row), b_type, stages=2)
+        a, b = k.matrices(f"fa_{a_type}", 8, a_type), k.matrices(f"fb_{a_type}", 4, b_type)
+        acc = k.fragment(f"acc_{a_type}", registers=8, dtype="i32" if a_type == "i8" else "f32")
+        rows = a_tile[0].box((16 * warp, 0), (16, 2 * row))
+        k.ldmatrix(a.matrices(4, 4), rows.box((lane % 16, lane // 16 * row), (1, row)))
+        k.ldmatrix(b.matrices(0, 2), b_tile[1].box((lane % 8, lane // 8 % 2 * row), (1, row)))
+        k.ldmatrix(b.matrices(3, 1), b_tile[0].box((lane % 8, 0), (1, row)))
+        k.mma.sync(acc.part(4, 4), a.matrices(4, 4), b.matrices(0, 2))
+        k.mma.sync(acc.part(0, 4), a.matrices(0, 4), b.matrices(2, 2), acc.part(4, 4))
+        k.stmatrix(rows.box((lane % 16, lane // 16 * row), (1, row)), a.matrices(0, 4))
+        if row == 8:
+            k.ldmatrix(a.matrices(0, 1), a_tile[0].box((lane % 8, 0), (1, row)), trans=True)
+            k.ldmatrix(a.matrices(2, 2), a_tile[0].box((lane % 16, 0), (1, row)), trans=True)
+            k.stmatrix(a_tile[0].box((lane % 16, 8), (1, row)), a.matrices(4, 2))
+            k.stmatrix(a_tile[0].box((lane % 8, 8), (1, row)), a.matrices(7, 1), trans=True)
+    return k.finish()

@@ -15,13 +15,13 @@ from asyncsim.ir.expr import Arg, Binary, Builtin, BuiltinRef, Const, Unary, Var
 from asyncsim.ir.op import Op
 from asyncsim.ir.op_text import op_text
 from asyncsim.ir.text import schedule_text
-from tests.ir.every_op import every_cluster_op, every_op, every_tcgen05_op
+from tests.ir.every_op import every_cluster_op, every_matrix_op, every_op, every_tcgen05_op
 from tests.stream.interpreter import value_of
 
 
 def test_every_op_is_in_the_schedules_of_every_op():
-    shown = [*every_op().ops(), *every_cluster_op().ops(), *every_tcgen05_op().ops()]
-    assert {type(op) for op in shown} == set(get_args(Op))
+    schedules = every_op(), every_cluster_op(), every_tcgen05_op(), every_matrix_op()
+    assert {type(op) for s in schedules for op in s.ops()} == set(get_args(Op))
 
 
 def test_text_of_every_op(golden):
@@ -34,6 +34,11 @@ def test_text_of_every_op(golden):
 def test_text_of_every_op_of_a_cluster(golden):
     text = schedule_text(every_cluster_op())
     golden("every_cluster_op.txt", re.sub(r"every_op\.py:\d+", "every_op.py:LINE", text) + "\n")
+
+
+def test_text_of_every_matrix_op(golden):
+    text = schedule_text(every_matrix_op())
+    golden("every_matrix_op.txt", re.sub(r"every_op\.py:\d+", "every_op.py:LINE", text) + "\n")
 
 
 def test_text_of_every_tcgen05_op(golden):

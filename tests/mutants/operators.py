@@ -87,6 +87,9 @@ def is_dropped(op: Op) -> bool:
             | ops.StGlobal()
             | ops.LdShared()
             | ops.StShared()
+            | ops.LdMatrix()
+            | ops.StMatrix()
+            | ops.MmaSync()
             | ops.Compute()
         ):
             return False
@@ -191,6 +194,9 @@ def perturbed(op: Op, schedule: Schedule) -> Iterator[tuple[str, Op]]:
             | ops.StGlobal()
             | ops.LdShared()
             | ops.StShared()
+            | ops.LdMatrix()
+            | ops.StMatrix()
+            | ops.MmaSync()
             | ops.Compute()
         ):
             return  # no operand that only synchronises

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
 
 _KEEPERS = ("state", "token", "peek")  # fields that name a register of each lane
 
-CHAINS = {Scope.ALL_LANES: (0, 1), Scope.ELECTED: (0,), Scope.OTHERS: (1,)}
+CHAINS = {
+    Scope.ALL_LANES: (0, 1),
+    Scope.WARP: (0, 1),
+    Scope.ELECTED: (0,),
+    Scope.OTHERS: (1,),
+}
 
 
 @dataclass(slots=True)

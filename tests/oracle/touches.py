@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, is_lane_varying, python_source
+from asyncsim.ir.matrix import addressing_lanes
 from asyncsim.ir.op import GlobalView, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule
 from tests.oracle.footprints import FILLED, OUTSIDE, Buffer, Touch, box_elements
@@ -73,6 +75,9 @@ class Touches:
                 found.append(self._global(box, env, lanes, True, False))
             case ops.LdShared(src=view):
                 found.append(self._smem(view, env, lanes, False, False))
+            case ops.LdMatrix(src=view):
+                rows = self._smem(view, env, tuple(range(addressing_lanes(op))), False, False)
+                found.append(rows and replace(rows, lane=None))  # each lane has a part of all rows
             case ops.StShared(dst=view) | ops.StAsync(dst=view):
                 found.append(self._smem(view, env, lanes, True, False))
             case ops.Compute(defn=defn, operands=operands):

@@ -231,6 +231,10 @@ class Translator:
                 return replace(raw, do=Do.MMA, touches=self._parts(op, env))
             case ops.LdGlobal() | ops.StGlobal() | ops.LdShared() | ops.StShared() | ops.Compute():
                 return replace(raw, touches=self._parts(op, env))
+            case ops.LdMatrix():
+                return replace(raw, touches=self._parts(op, env))
+            case ops.MmaSync():
+                return raw
             case _:
                 raise Untranslated(type(op).__name__)
 
@@ -239,7 +243,7 @@ class Translator:
     ) -> tuple[tuple[Touch, ...], tuple[Touch, ...]]:
         one = op.scope is not Scope.OTHERS
         elected = self.touches.of(op, env, ELECTED, receiver) if one else ()
-        several = op.scope in (Scope.ALL_LANES, Scope.OTHERS)
+        several = op.scope in (Scope.ALL_LANES, Scope.OTHERS, Scope.WARP)
         others = self.touches.of(op, env, OTHERS, receiver) if several else ()
         self.trouble |= self.touches.trouble
         return elected, others

@@ -45,6 +45,8 @@ def needs(op: Op) -> Needs:
             | ops.StGlobal()
             | ops.LdShared()
             | ops.StShared()
+            | ops.LdMatrix()
+            | ops.MmaSync()
             | ops.Compute()
         ):
             return Needs.ANY
@@ -71,6 +73,7 @@ def needs(op: Op) -> Needs:
             | ops.BarrierClusterArrive()
             | ops.BarrierClusterWait()
             | ops.StAsync()
+            | ops.StMatrix()
         ):
             return Needs.HOPPER_ON
         case ops.TmaLoad(rows=rows, halo=halo):  # gather4, im2col::w
