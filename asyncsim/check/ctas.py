@@ -1,21 +1,22 @@
 """Clusters (of one CTA, mostly) that differ by more than a move: enumerated, grouped by what they
 execute.
 
-Two are alike if what their place in the launch reaches (slices.py) is equal after renaming what
-shared data means, in order of appearance: then every order, race and meaning is the same, and one
-of them is checked.
+Two are alike if what their place in the launch reaches (slices.py) is equal, but for where they
+write, if the same accesses meet there (places.py), and for what shared data means. Then every order
+and race is the same. Of data, all that is asked is that a read finds what it means; so a cluster
+also stands for another one if data that are one in it are one there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
 from asyncsim.check.affine import BlockUse, only_reduced
-from asyncsim.check.global_memory import Row, rows
 from asyncsim.check.grid import Bounds, may_lie_outside
 from asyncsim.check.model import Step, Warp, Who
+from asyncsim.check.places import Accesses, meetings
 from asyncsim.check.report import Fault
 from asyncsim.check.slices import Parts, SliceBinder, Slices, telling_slices
 from asyncsim.errors import ScheduleError
@@ -30,11 +31,14 @@ from asyncsim.stream.resolve import Resolver
 from asyncsim.stream.tables import SharedTables
 
 Block = tuple[int, int, int]
+Data = tuple[int, ...]
+"""Of what each access means, in order, a number: equal for equal data."""
 
 EVENT_LIMIT = 2_000_000  # of what CTAs tell (slices.py)
 SEEN = 10  # times as much, about, for an op whose accesses are looked at
 PROBED = 1_000  # clusters after which a launch that is far too large is known
 HOPELESS = 4  # times the limit that it would take
+COMPARED = 16  # kinds that may stand for another one
 
 
 @dataclass(slots=True)
@@ -60,9 +64,8 @@ def survey(schedule: Schedule, use: BlockUse) -> Survey:
     stores = (o for o in schedule.ops() if isinstance(o, ops.StGlobal | ops.StoreOp))
     written = {o.dst.tensor for o in stores} - only_reduced(schedule)
     slices = _Slices(telling_slices(schedule, use))
-    owners: dict[Row, int] = {}  # written so far
-    users: dict[Row, int] = {}  # touched so far
-    kinds: dict[object, Block] = {}
+    kinds: dict[object, dict[Data, Block]] = {}
+    seen: list[_Cluster] = []
     events = 0
     clusters = schedule.ctas // schedule.cluster_ctas
     for number, block in enumerate(_blocks(schedule)):
@@ -74,21 +77,58 @@ def survey(schedule: Schedule, use: BlockUse) -> Survey:
         if events > EVENT_LIMIT:
             found.complete = False
             break
-        for row, bits in cta.touched.items():
-            if owners.get(row, 0) & bits or users.get(row, 0) & cta.writes.get(row, 0):
-                step = cta.users[row[0]]
-                what = "CTA" if schedule.cluster_ctas == 1 else "the cluster of CTA"
-                message = (
-                    f"{what} {block} and another one touch elements of {row[0]}, and one writes"
-                )
-                rule = Rule.GLOBAL_WRITE_OVERLAP
-                fault = Fault(rule=rule, message=message, step=step, name=row[0])
-                found.faults.setdefault((rule, row[0]), fault)
-            owners[row] = owners.get(row, 0) | cta.writes.get(row, 0)
-            users[row] = users.get(row, 0) | bits
-        found.alike[block] = kinds.setdefault(cta.signature, block)
-    found.blocks = list(kinds.values())
+        seen.append(cta)
+        found.alike[block] = kinds.setdefault(cta.signature, {}).setdefault(cta.data, block)
+    _meet(schedule, written, seen, found)
+    stands: dict[Block, Block] = {}
+    for same in kinds.values():
+        stands |= _standing(same)
+    found.alike = {block: stands[kind] for block, kind in found.alike.items()}
+    found.blocks = list(dict.fromkeys(found.alike.values()))
     return found
+
+
+def _meet(schedule: Schedule, written: set[str], seen: Sequence[_Cluster], found: Survey) -> None:
+    """Clusters that touch what another one writes."""
+    for tensor in schedule.of_kind(GlobalTensor):
+        if tensor.name not in written:
+            continue
+        users = [cta for cta in seen if tensor.name in cta.accesses]
+        for number in meetings([cta.accesses[tensor.name] for cta in users], tensor.shape):
+            cta = users[number]
+            what = "CTA" if schedule.cluster_ctas == 1 else "the cluster of CTA"
+            message = (
+                f"{what} {cta.block} and another one touch elements of {tensor.name}, and one "
+                "writes"
+            )
+            step, rule = cta.users[tensor.name], Rule.GLOBAL_WRITE_OVERLAP
+            fault = Fault(rule=rule, message=message, step=step, name=tensor.name)
+            found.faults.setdefault((rule, tensor.name), fault)
+            break
+
+
+def _standing(same: Mapping[Data, Block]) -> dict[Block, Block]:
+    """Which block stands for each of some that differ in data alone: where the most data differ,
+    the others follow."""
+    stands: dict[Block, Block] = {}
+    kept: list[tuple[Data, Block]] = []
+    for data, block in sorted(same.items(), key=lambda item: -len(set(item[0]))):
+        for finer, kind in kept[:COMPARED]:
+            if follows(data, finer):
+                stands[block] = kind
+                break
+        else:
+            kept.append((data, block))
+            stands[block] = block
+    return stands
+
+
+def follows(data: Data, finer: Data) -> bool:
+    """Whether data that are equal in ``finer`` are equal here."""
+    here: dict[int, int] = {}
+    return len(data) == len(finer) and all(
+        here.setdefault(b, a) == a for a, b in zip(data, finer, strict=True)
+    )
 
 
 def _blocks(schedule: Schedule) -> Iterator[Block]:
@@ -115,7 +155,8 @@ class _Slices:
 
 
 class _Cluster:
-    """The streams of a cluster: their signature, writes, and accesses out of bounds."""
+    """The streams of a cluster: their signature, which data they mean, and where they touch what
+    the kernel writes."""
 
     def __init__(
         self,
@@ -125,16 +166,14 @@ class _Cluster:
         written: set[str],
         found: Survey,
     ) -> None:
-        self.events = 0
-        self.writes: dict[Row, int] = {}
-        self.touched: dict[Row, int] = {}
+        self.events, self.block = 0, block
+        self.accesses: dict[str, Accesses] = {}  # of each tensor that is written
         self.users: dict[str, Step] = {}
         self._names: dict[object, int] = {}
-        self._origins: dict[str, tuple[int, ...]] = {}
+        self._data: list[int] = []
         self._written = written
         self._dimensions = slices.dimensions
         schedule = slices.schedule
-        self._shapes = {t.name: t.shape for t in schedule.of_kind(GlobalTensor)}
         parts: list[object] = []
         ctas = schedule.cluster_of(block)
         for index, (cta, w) in enumerate(product(ctas, range(schedule.warps))):
@@ -161,7 +200,9 @@ class _Cluster:
                 self.events = EVENT_LIMIT + 1
             except ScheduleError as error:
                 parts.append(str(error))  # found again when this CTA is checked
-        self.signature = tuple(parts)
+        patterns = [(tensor, a.pattern()) for tensor, a in self.accesses.items()]
+        self.signature = tuple(parts), tuple(patterns)
+        self.data = tuple(self._data)
 
     def _access(
         self, access: Access, step: Step, bounds: Bounds, found: Survey, parts: list[object]
@@ -176,14 +217,9 @@ class _Cluster:
             if fault is not None:
                 found.faults.setdefault((fault.rule, step.dyn.op.id), fault)
         if box.tensor in self._written:
-            origin = self._origins.setdefault(box.tensor, box.start)
-            moved = tuple(a - b for a, b in zip(box.start, origin, strict=True))
-            parts.append((box.tensor, moved, box.shape))
+            parts.append((box.tensor, access.write))
             self.users.setdefault(box.tensor, step)
-            for row, bits in rows(access, self._shapes[box.tensor]):
-                self.touched[row] = self.touched.get(row, 0) | bits
-                if access.write:
-                    self.writes[row] = self.writes.get(row, 0) | bits
+            self.accesses.setdefault(box.tensor, Accesses()).add(access)
 
     def _meaning(self, tag: Tag | None) -> object:
         """What data mean: where no CTA differs from others, as it is."""
@@ -195,4 +231,6 @@ class _Cluster:
         return tensor, rest, self._number((tensor, tuple([at[d] for d in dims])))
 
     def _number(self, tag: object) -> int:
-        return self._names.setdefault(tag, len(self._names))
+        """Data are compared apart from all else: their place here says nothing of them."""
+        self._data.append(self._names.setdefault(tag, len(self._names)))
+        return 0

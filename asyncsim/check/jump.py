@@ -94,8 +94,8 @@ class Jumper:
         new = Snapshot(self._x, self._passed)
         for old in reversed(seen):
             found = recurrence(old, new, self._x.layout)
-            if found is None:
-                continue
+            if found is None or not found.apart(self._x.layout, set(), range(0)):
+                continue  # what stays will be left behind in a few turns
             if self._jump(old, found):
                 self._turns, self._failures, self._wait = 0, 0, AFTER
             else:
@@ -121,7 +121,8 @@ class Jumper:
             self.entered = self._x.report.changes
         self.jumps += 1
         halves = _halves(found)
-        moves = {t: tuple(halves * d for d in v) for t, v in found.moves.items()}
+        data = {t: v for p in windows.values() for t, v in p.moves.items()} | found.moves
+        moves = {t: tuple(halves * d for d in v) for t, v in data.items()}
         self.stretches = {
             w.index: Stretch(
                 old.events[w.index],

@@ -177,7 +177,7 @@ class Snapshot:
             self.same.append((access.region, access.lanes))
             self.order.append(t.seq)
             for region, tag in access.tags:
-                if tag is not None:
+                if tag is not None and access.write:  # of a read, its data was compared at once
                     self.tags.append(tag)
                 self.same.append((region, tag is None))
         self.same.append(len(self.same) - first)

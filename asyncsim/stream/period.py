@@ -67,6 +67,25 @@ class Occurrence:
     inside: tuple[Number, ...]
 
 
+@dataclass(slots=True)
+class _Resting:
+    """A tracer that has come to ``at``. For ``limit`` more times ``stride`` ops only move its
+    variables, by ``slopes``."""
+
+    at: int
+    tracer: Tracer
+    stride: int
+    limit: int
+    slopes: dict[str, int]
+
+    def go(self, to: int) -> Tracer:
+        """The tracer, taken to a later op. Raises NotLinear."""
+        times = min(self.limit, (to - self.at) // self.stride)
+        self.tracer.skip(self.slopes, times)
+        _pass(self.tracer, to - self.at - times * self.stride)
+        return self.tracer
+
+
 class Periods:
     """The windows of the warps of one schedule."""
 
@@ -74,7 +93,7 @@ class Periods:
         self._schedule, self._table = schedule, ExprTable()
         self._telling = _telling(schedule.body)
         self._found: dict[object, Period | None] = {}
-        self._resting: dict[object, list[tuple[int, Tracer]]] = {}
+        self._resting: dict[object, list[_Resting]] = {}
 
     def window(self, place: WarpPlace, begin: int, length: int, halves: int) -> Period:
         """``length`` ops from ``begin`` on; ``halves``: 2 if operands repeat only after two
@@ -98,11 +117,10 @@ class Periods:
 
     def _tracer(self, place: WarpPlace, begin: int) -> Tracer:
         resting = self._resting.get(self.kind(place), [])
-        if resting and resting[-1][0] <= begin:
-            at, tracer = resting.pop()
-        else:
-            at, tracer = 0, Tracer(self._schedule, place, self._table)
-        _pass(tracer, begin - at)
+        if resting and resting[-1].at <= begin:
+            return resting.pop().go(begin)
+        tracer = Tracer(self._schedule, place, self._table)
+        _pass(tracer, begin)
         return tracer
 
     def _trace(self, place: WarpPlace, begin: int, length: int, halves: int) -> Period:
@@ -131,8 +149,10 @@ class Periods:
             if halves == 2 and i < length:
                 _same_but_flipped(period, one, seen[i + length], moving)
         if plain.next() is seen[0].op and moving.rest() and moving.state() == plain.state():
-            at = begin + halves * length + 1
-            self._resting[self.kind(place)] = [(at, plain), (at, moving)]
+            stride = halves * length
+            self._resting[self.kind(place)] = [
+                _Resting(begin + stride + 1, t, stride, limit, slopes) for t in (plain, moving)
+            ]
         return period
 
     def _enter(self, period: Period, one: Occurrence, tracer: Tracer, halves: int) -> None:

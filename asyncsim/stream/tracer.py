@@ -197,6 +197,14 @@ class Tracer:
                 r.count = r.count.value or 0
         return known
 
+    def skip(self, slopes: dict[str, int], windows: int) -> None:
+        """Go on by windows in which all that moves is plain numbers, and as ``slopes`` say."""
+        for name, value in self.env.items():
+            if isinstance(value, int):
+                self.env[name] = value + windows * slopes.get(name, 0)
+        for i, r in enumerate(self.rounds):
+            r.at += windows * slopes.get(f"round {i} of {r.loop.var}", 0)
+
     def slopes(self) -> dict[str, int]:
         """How far each variable moves."""
         return {name: slope(value) for name, value in self.env.items()}

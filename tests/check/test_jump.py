@@ -19,6 +19,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.scenario import Scenario
+from asyncsim.scenarios.multicast_gemm import multicast_gemm
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from tests.check.written import written
@@ -74,6 +75,13 @@ def test_rings_jump(stages: int, tiles: int) -> None:
 
 def test_a_gemm_jumps() -> None:
     assert passed(ws_gemm.build({"m": 128, "n": 128, "k": 4096})) > 500
+
+
+def test_a_gemm_of_a_cluster_jumps() -> None:
+    """Each half of a stage is overwritten by a multicast of its own, the reads of both by none."""
+    params = {"m": 256, "n": 512, "k": 1920, "cluster_n": 2, "ctas": 4}
+    stats = compared(multicast_gemm.build(params)).stats
+    assert stats["passed"] > 1000
 
 
 def test_what_is_passed_does_not_cost() -> None:
