@@ -28,11 +28,11 @@ def make_inputs(
 ) -> dict[str, Array]:
     """A value for every tensor that is not an output, by name.
 
-    verify: integers that are exact in the tensor's type. 32-bit tensors get 0..65535, so that an
-    element tells which tile it belongs to; narrower types, tf32 and ``Fill.SMALL`` get -2..2
-    (unsigned: 0..3), so that fp32 sums of up to 2^22 products are exact. timing: standard normal,
-    integers 0..65535 or the full range of an 8-bit type. ``Fill.IOTA`` and ``Fill.ZERO`` hold for
-    both.
+    verify: integers that are exact in the tensor's type, by a hash of the element's index. 32-bit
+    tensors get 0..65535, so that an element tells which tile it belongs to; narrower types, tf32
+    and ``Fill.SMALL`` get -2..2 (unsigned: 0..3), so that fp32 sums of up to 2^22 products are
+    exact. timing: standard normal, integers 0..65535 or the full range of an 8-bit type.
+    ``Fill.IOTA`` and ``Fill.ZERO`` hold for both.
     """
     kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
     inputs: dict[str, Array] = {}
@@ -52,14 +52,35 @@ def _fill(tensor: GlobalTensor, seed: int, purpose: Purpose) -> Array:
     size = int(np.prod(tensor.shape))
     if tensor.fill is Fill.IOTA:
         return np.arange(size).astype(dtype).reshape(tensor.shape)
-    # A generator per tensor: adding one does not change the others.
-    rng = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
-    values = _verify_table(tensor) if purpose == "verify" else _timing_table(tensor, rng)
-    picks = rng.integers(0, len(values), size, dtype=np.uint16)
-    return values[picks].reshape(tensor.shape)
+    if purpose == "verify":
+        values = verify_values(tensor)
+        picks = hashed(np.arange(size), key_of(tensor, seed)) % np.uint32(len(values))
+    else:  # a generator per tensor: adding one does not change the others
+        rng = np.random.default_rng([seed, zlib.crc32(tensor.name.encode())])
+        values = _timing_table(tensor, rng)
+        picks = rng.integers(0, len(values), size, dtype=np.uint16)
+    filled: Array = values[picks].reshape(tensor.shape)
+    return filled
 
 
-def _verify_table(tensor: GlobalTensor) -> Array:
+def key_of(tensor: GlobalTensor, seed: int) -> int:
+    """What sets a tensor's values to be verified apart from those of others, 32 bits."""
+    return zlib.crc32(f"{seed} {tensor.name}".encode())
+
+
+def hashed(indices: Array, key: int) -> Array:
+    """A hash of 32 bits of each index; a host program without NumPy computes the same
+    (hw/standalone/host.cuh)."""
+    x: Array = indices.astype(np.uint32) * np.uint32(0x9E3779B1) ^ np.uint32(key)
+    for shift, factor in ((16, 0x7FEB352D), (15, 0x846CA68B)):
+        x ^= x >> np.uint32(shift)
+        x *= np.uint32(factor)
+    x ^= x >> np.uint32(16)
+    return x
+
+
+def verify_values(tensor: GlobalTensor) -> Array:
+    """The values that the elements of a tensor have where data are verified."""
     dtype = tensor.dtype
     if dtype in _WIDE and tensor.fill is not Fill.SMALL:
         integers = np.arange(_TABLE_SIZE)

@@ -18,18 +18,10 @@ import numpy as np
 
 from asyncsim.errors import EnvironmentError_
 from asyncsim.hw.launch.protocol import MapSpec, RunReply, RunSpec, TensorSpec
-from asyncsim.hw.launch.raw_map import raw_maps
+from asyncsim.hw.launch.raw_map import MAP_TYPES, raw_maps
 from asyncsim.hw.render.model import CLOCKS_BYTES, REPORT_WORDS, STAMP_BYTES
 
 FLUSH_BYTES = 256 << 20
-_MAP_TYPES = {
-    "bf16": "BFLOAT16",
-    "f16": "FLOAT16",
-    "f32": "FLOAT32",
-    "tf32": "FLOAT32",
-    "u32": "UINT32",
-    "i32": "INT32",
-}
 _NUMPY_OF_BYTES = {1: np.uint8, 2: np.uint16, 4: np.uint32}
 
 
@@ -282,7 +274,7 @@ class Gpu:
         fill = "NAN_REQUEST_ZERO_FMA" if m.nan_fill else "NONE"
         interleave = f"INTERLEAVE_{m.interleave_bytes}B" if m.interleave_bytes else "NONE"
         options = {
-            "data_type": TensorMapDataType[_MAP_TYPES.get(m.dtype, "UINT8")],
+            "data_type": TensorMapDataType[MAP_TYPES.get(m.dtype, "UINT8")],
             "element_strides": m.element_strides or None,
             "interleave": type(enums.interleave)[interleave],
             "swizzle": type(enums.swizzle)[swizzle],

@@ -59,14 +59,18 @@ def make_spec(
     ``expected``: what the outputs must hold after each launch.
     """
     images = expected or {}
-    sums = {o.dst.tensor for o in schedule.ops() if isinstance(o, StoreOp) and o.reduce}
     tensors = {
         t.name: _tensor(
-            t, inputs.get(t.name), folder, read_outputs, images.get(t.name), t.name in sums
+            t,
+            inputs.get(t.name),
+            folder,
+            read_outputs,
+            images.get(t.name),
+            start_byte(schedule, t.name),
         )
         for t in schedule.of_kind(GlobalTensor)
     }
-    maps = {m.name: _map(schedule, m) for m in schedule.of_kind(TensorMap)}
+    maps = {m.name: map_spec(schedule, m) for m in schedule.of_kind(TensorMap)}
     rendered = compiled.rendered
     delay_file = ""
     if tables is not None:
@@ -81,7 +85,8 @@ def make_spec(
         threads=schedule.threads,
         smem_bytes=schedule.smem_bytes,
         parameters=tuple(
-            (p.kind.value, p.name, _value(schedule, p, shown), p.bytes) for p in rendered.parameters
+            (p.kind.value, p.name, int_value(schedule, p, shown), p.bytes)
+            for p in rendered.parameters
         ),
         tensors=tensors,
         maps=maps,
@@ -96,15 +101,26 @@ def make_spec(
     )
 
 
+def start_byte(schedule: Schedule, tensor: str) -> int:
+    """What an output starts as: poison, or zero if the kernel reduces into it."""
+    stores = [o for o in schedule.ops() if isinstance(o, StoreOp) and o.reduce]
+    return 0 if any(o.dst.tensor == tensor for o in stores) else 0xFF
+
+
+def elements_of(t: GlobalTensor) -> int:
+    """Elements from the first to the last, with the gaps that strides of its own leave."""
+    return 1 + sum((n - 1) * s for n, s in zip(t.shape, t.strides, strict=True))
+
+
 def _tensor(
     t: GlobalTensor,
     data: Array | None,
     folder: Path,
     read: bool,
     image: Image | None,
-    reduced: bool,
+    fill: int,
 ) -> TensorSpec:
-    elements = 1 + sum((n - 1) * s for n, s in zip(t.shape, t.strides, strict=True))
+    elements = elements_of(t)
     path = ""
     if data is not None:
         path = str(folder / f"{t.name}.in.bin")
@@ -117,7 +133,7 @@ def _tensor(
         elements=elements,
         element_bytes=t.dtype.bytes,
         data=path,
-        fill=0 if reduced and data is None else 0xFF,
+        fill=0xFF if data is not None else fill,
         output=str(folder / f"{t.name}.out.bin") if t.output and read else "",
         expected=wanted,
         near=t.tolerance,
@@ -161,7 +177,8 @@ def read_output(t: GlobalTensor, path: str) -> Array:
     return np.lib.stride_tricks.as_strided(flat, t.shape, strides).view(dtype)
 
 
-def _map(schedule: Schedule, m: TensorMap) -> MapSpec:
+def map_spec(schedule: Schedule, m: TensorMap) -> MapSpec:
+    """A tensor map as the launcher encodes it."""
     t = schedule.tensor(m.tensor)
     shape, strides, box, steps = t.shape, t.strides, m.box, m.element_strides
     if m.sliced:  # slices lie side by side: to the driver, elements of a dense dimension
@@ -183,7 +200,8 @@ def _map(schedule: Schedule, m: TensorMap) -> MapSpec:
     )
 
 
-def _value(schedule: Schedule, p: Parameter, stamps: Stamps) -> int:
+def int_value(schedule: Schedule, p: Parameter, stamps: Stamps) -> int:
+    """The value of an int parameter; 0 for others."""
     match p.kind:
         case ParameterKind.ARG:
             return _int32(p.name, dict(schedule.args)[p.name])

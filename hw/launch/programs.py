@@ -14,7 +14,7 @@ from asyncsim.hw.launch.diagnosis import Diagnosis, diagnose
 from asyncsim.hw.launch.prepare import make_spec, read_output
 from asyncsim.hw.launch.protocol import RunReply, RunSpec
 from asyncsim.hw.launch.timing import Timing, timing_of
-from asyncsim.hw.launch.verify import Verification, compare_elements, tolerances, written
+from asyncsim.hw.launch.verify import Verification, expected_of
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.program import Program
 
@@ -47,22 +47,14 @@ def run_program(
 ) -> ProgramResult:
     """Verify one launch of both kernels, then time ``launches`` (0: do not). Raises as
     ``run_schedule``."""
-    from asyncsim.evaluate import evaluate, make_inputs
+    from asyncsim.evaluate import make_inputs
 
     inputs = make_inputs(program, seed=seed)
     reply, outputs = _launch(program, child, arch, inputs, 1, 0, "warm", timeout_s)
     stopped = diagnose(program.kernels[reply.kernel], reply.report)
     if stopped is not None:
         return ProgramResult(diagnosis=stopped)
-    masks: dict[str, Array] = {}
-    near: dict[str, float] = {}
-    for kernel in program.kernels:
-        near |= tolerances(kernel)
-        for name, mask in written(kernel, tuple(range(kernel.ctas))).items():
-            masks[name] = masks[name] | mask if name in masks else mask
-    ctas = sum(kernel.ctas for kernel in program.kernels)
-    wanted = evaluate(program, inputs)
-    verification = compare_elements(masks, wanted, outputs, near=near, ctas=ctas, of_ctas=ctas)
+    verification = expected_of(program, inputs, 0).compare(outputs)
     if not launches:
         return ProgramResult(verification=verification)
     inputs = make_inputs(program, seed=seed, purpose="timing")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.op import StGlobal, StoreOp
+from asyncsim.ir.program import Program as Dependence
 from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.region import GlobalBox
 from asyncsim.stream import Program
@@ -48,6 +49,59 @@ def chosen_ctas(schedule: Schedule, most: int) -> tuple[int, ...]:
     if n <= most or any(isinstance(o, StoreOp) and o.reduce for o in schedule.ops()):
         return tuple(range(n))
     return tuple(sorted({round(i * (n - 1) / (most - 1)) for i in range(most)}))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expected:
+    """What the outputs of a schedule, or of both kernels of a program, hold after these CTAs:
+    ``values`` where ``masks`` are True, within ``near`` where that has a tolerance."""
+
+    values: Mapping[str, Array]
+    masks: Mapping[str, Array]
+    near: Mapping[str, float]
+    ctas: int
+    of_ctas: int
+
+    def compare(self, outputs: Mapping[str, Array]) -> Verification:
+        return compare_elements(
+            self.masks,
+            self.values,
+            outputs,
+            near=self.near,
+            ctas=self.ctas,
+            of_ctas=self.of_ctas,
+        )
+
+
+def expected_of(
+    subject: Schedule | Dependence, inputs: Mapping[str, Array], most_ctas: int
+) -> Expected:
+    """Evaluate ``most_ctas`` of the CTAs on the host; all of a program. Raises as ``evaluate``."""
+    from asyncsim.evaluate import evaluate
+
+    if isinstance(subject, Schedule):
+        ctas = chosen_ctas(subject, most_ctas)
+        return Expected(
+            values=expected_outputs(subject, inputs, ctas),
+            masks=written(subject, ctas),
+            near=tolerances(subject),
+            ctas=len(ctas),
+            of_ctas=subject.ctas,
+        )
+    masks: dict[str, Array] = {}
+    near: dict[str, float] = {}
+    for kernel in subject.kernels:
+        near |= tolerances(kernel)
+        for name, mask in written(kernel, tuple(range(kernel.ctas))).items():
+            masks[name] = masks[name] | mask if name in masks else mask
+    ctas_of_both = sum(kernel.ctas for kernel in subject.kernels)
+    return Expected(
+        values=evaluate(subject, dict(inputs)),
+        masks=masks,
+        near=near,
+        ctas=ctas_of_both,
+        of_ctas=ctas_of_both,
+    )
 
 
 def expected_outputs(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from asyncsim.errors import ScheduleError
@@ -60,9 +61,12 @@ def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -
         *c.lines,
         "}",
     ]
-    text = [_device_code(schedule, variant), *c.functions.values(), "", *kernel, ""]
+    device = _device_files(schedule, variant)
+    text = [device_code(device), *c.functions.values(), "", *kernel, ""]
     return Rendered(
         source="\n".join(text),
+        device=device,
+        functions=tuple(c.functions.values()),
         kernel_name=name,
         arch=arch,
         parameters=parameters,
@@ -77,7 +81,12 @@ def kernel_text(rendered: Rendered) -> str:
     return rendered.source[rendered.source.index('extern "C" __global__') :]
 
 
-def _device_code(schedule: Schedule, variant: Variant) -> str:
+def device_code(files: Iterable[str]) -> str:
+    """The text of these files of device code."""
+    return "\n".join((_DEVICE / f"{f}.cuh").read_text(encoding="utf-8") for f in files)
+
+
+def _device_files(schedule: Schedule, variant: Variant) -> tuple[str, ...]:
     used = {type(op) for op in schedule.ops()}
     files = ["base", "memory"]
     if any(issubclass(t, ops.MbarrierOp) for t in used):
@@ -105,7 +114,7 @@ def _device_code(schedule: Schedule, variant: Variant) -> str:
         files.append("cluster")
     if variant.delays or variant.stamps:
         files.append("record")
-    return "\n".join((_DEVICE / f"{f}.cuh").read_text(encoding="utf-8") for f in files)
+    return tuple(files)
 
 
 def _parameters(schedule: Schedule, variant: Variant) -> tuple[Parameter, ...]:
@@ -195,7 +204,6 @@ def _parameter_text(schedule: Schedule, p: Parameter) -> str:
 def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
     s = c.schedule
     c.put(
-        f"#define CLOCK_END() clock_mark(clocks, {s.warps}, 1 + warp)\n"
         "extern __shared__ __align__(1024) unsigned char smem[];\n"
         "const u32 smem_base = (u32)__cvta_generic_to_shared(smem);\n"
         "const u32 smem_desc = smem_base >> 4;\n"

@@ -68,10 +68,13 @@ class Variant:
 class Rendered:
     """CUDA C++ of one schedule for one architecture; header-free.
 
-    ``op_count``: rows of the delay table (a row has one entry a warp).
+    ``device``: the files of device code and ``functions``: the device functions of its own that
+    stand before the kernel. ``op_count``: rows of the delay table (a row has one entry a warp).
     """
 
     source: str
+    device: tuple[str, ...]
+    functions: tuple[str, ...]
     kernel_name: str
     arch: str
     parameters: tuple[Parameter, ...]

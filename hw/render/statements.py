@@ -101,7 +101,8 @@ def leave(c: Context, *, elected: bool = False) -> None:
         c.put("if (guard.aborted) drain();")
     if c.variant.stamps:
         c.put(f"stamp(stamps, {END_WORD:#x}u);")
-    c.put("CLOCK_END();" if elected else "if (elect_one()) CLOCK_END();")
+    mark = f"clock_mark(clocks, {c.schedule.warps}, 1 + warp);"
+    c.put(mark if elected else f"if (elect_one()) {mark}")
 
 
 def _waits(body: tuple[Stmt, ...]) -> int:

@@ -76,6 +76,27 @@ def test_written_to_a_file(cli, path: str, tmp_path: Path) -> None:  # type: ign
     assert (tmp_path / "kernel.cu").read_text() == cli("render", path).out
 
 
+def test_a_file_that_checks_itself(cli, path: str, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    file = tmp_path / "sum.cu"
+    done = cli("render", path, "--ctas", 3, "--standalone", "-o", file)
+    assert (done.out, done.err) == (
+        "",
+        f"wrote {file}; build it: nvcc -arch=sm_90a {file} -lcuda\n",
+    )
+    text = file.read_text()
+    assert 'std::printf("column_sum on %s: what 3 of 3 CTAs write\\n", gpu.name);' in text
+
+
+def test_a_hang_cannot_check_itself(cli) -> None:  # type: ignore[no-untyped-def]
+    twin = ("--ctas", 1, "--stages", 2, "--twin", "tail_not_released")
+    sizes = ("--m", 256, "--n", 512, "--k", 128)
+    done = cli("render", "cooperative_gemm", *sizes, *twin, "--standalone")
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith(
+        "asyncsim: cooperative_gemm cannot check itself: deadlock in CTA (0, 0, 0): consumer/"
+    )
+
+
 def test_evaluated(path: str) -> None:
     schedule = find_scenario(path).build({"ctas": 3, "tiles": 5, "rows": 8})
     inputs = make_inputs(schedule, purpose="verify")

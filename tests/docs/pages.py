@@ -4,7 +4,7 @@ Blocks marked ``python`` run in order, in one namespace a page. Blocks marked ``
 ``$ asyncsim ...`` lines and what they print (stderr too; ``[exit code N]`` when it is not 0).
 ``console numbers`` is the same with numbers free to differ: predictions move when machine files do.
 ``python NAME`` is a block that is also the file NAME.py, ``diff NAME`` changes that file; on such a
-page commands run in a folder that holds its files as they are there.
+page commands run in a folder that holds its files as they are there, as commands with ``-o`` do.
 """
 
 from __future__ import annotations
@@ -106,7 +106,8 @@ def run_console(block: Block) -> list[str]:
         out: list[str] = []
         for line in block.lines:
             if line.startswith("$ "):
-                out += [line, *run_command(line[2:], Path(folder) if files else ROOT)]
+                apart = files or " -o " in line  # what a command writes stays out of the tree
+                out += [line, *run_command(line[2:], Path(folder) if apart else ROOT)]
     return out
 
 

@@ -193,6 +193,7 @@ def test_statements_after_the_roles() -> None:
     text = kernel_text(render(joined(), "sm_90a", Variant(stamps=True)))
     assert text.count("u32 f_value[1];") == 1  # not shadowed inside the role
     assert text.count("stamp(stamps, 0xffffffffu);") == 1  # no warp leaves with its role
-    assert text.count("CLOCK_END();") == 1
+    end = f"clock_mark(clocks, {joined().warps}, 1 + warp);"
+    assert text.count(end) == 1
     assert "if (!guard.aborted) store_vector(t_result" in text  # a role may have given up
-    assert text.index("CLOCK_END();") > text.index("store_vector(t_result")
+    assert text.index(end) > text.index("store_vector(t_result")

@@ -8,7 +8,6 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
     int a_tiles,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 6, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -171,7 +170,7 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
       tcgen05_dealloc<1>(tmem_address, 512);
     }
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 6, 1 + warp);
   } else if (warp < 5) {  // role mma
     const int warp_in_role = warp - 4;
     const int thread_in_role = warp_in_role * 32 + lane;
@@ -236,7 +235,7 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
       }
     abandoned_37:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 6, 1 + warp);
     }
   } else if (warp < 6) {  // role load
     const int warp_in_role = warp - 5;
@@ -270,7 +269,7 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
       }
     abandoned_55:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 6, 1 + warp);
     }
   }
 }

@@ -6,7 +6,6 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
     int a_tiles,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 6, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -127,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
       tcgen05_dealloc<1>(tmem_address, 128);
     }
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 6, 1 + warp);
   } else if (warp < 5) {  // role mma
     const int warp_in_role = warp - 4;
     const int thread_in_role = warp_in_role * 32 + lane;
@@ -170,7 +169,7 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
       }
     abandoned_28:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 6, 1 + warp);
     }
   } else if (warp < 6) {  // role load
     const int warp_in_role = warp - 5;
@@ -200,7 +199,7 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
       }
     abandoned_35:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 6, 1 + warp);
     }
   }
 }

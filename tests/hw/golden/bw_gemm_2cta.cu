@@ -6,7 +6,6 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(192, 1) a
     int a_tiles,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 6, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -136,7 +135,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(192, 1) a
     // #31 BarrierClusterWait (bw_gemm_2cta.py)
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 6, 1 + warp);
   } else if (warp < 5) {  // role mma
     const int warp_in_role = warp - 4;
     const int thread_in_role = warp_in_role * 32 + lane;
@@ -186,7 +185,7 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(192, 1) a
     // #40 BarrierClusterWait (bw_gemm_2cta.py)
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 6, 1 + warp);
   } else if (warp < 6) {  // role load
     const int warp_in_role = warp - 5;
     const int thread_in_role = warp_in_role * 32 + lane;
@@ -222,6 +221,6 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(192, 1) a
     // #46 BarrierClusterWait (bw_gemm_2cta.py)
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 6, 1 + warp);
   }
 }

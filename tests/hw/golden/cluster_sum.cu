@@ -4,7 +4,6 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(64, 1) as
     int a_steps,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 2, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -71,5 +70,5 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(64, 1) as
   asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
   // #13 BarrierClusterWait (cluster_sum.py)
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
-  if (elect_one()) CLOCK_END();
+  if (elect_one()) clock_mark(clocks, 2, 1 + warp);
 }

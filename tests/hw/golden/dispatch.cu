@@ -4,7 +4,6 @@ extern "C" __global__ void __launch_bounds__(32, 1) asyncsim_dispatch(
     int a_rows,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 1, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -72,5 +71,5 @@ extern "C" __global__ void __launch_bounds__(32, 1) asyncsim_dispatch(
   abandoned_0:;
   }
   if (guard.aborted) drain();
-  if (elect_one()) CLOCK_END();
+  if (elect_one()) clock_mark(clocks, 1, 1 + warp);
 }

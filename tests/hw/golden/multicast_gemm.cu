@@ -6,7 +6,6 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
     int a_tiles,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 12, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -154,7 +153,7 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
     // #29 BarrierClusterWait (multicast_gemm.py)
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 12, 1 + warp);
   } else if (warp < 12) {  // role producer
     const int warp_in_role = warp - 8;
     const int thread_in_role = warp_in_role * 32 + lane;
@@ -190,6 +189,6 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
     // #36 BarrierClusterWait (multicast_gemm.py)
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 12, 1 + warp);
   }
 }

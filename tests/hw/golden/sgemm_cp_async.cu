@@ -12,7 +12,6 @@ extern "C" __global__ void __launch_bounds__(256, 2) asyncsim_sgemm_cp_async(
     int a_beta,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 8, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -264,5 +263,5 @@ extern "C" __global__ void __launch_bounds__(256, 2) asyncsim_sgemm_cp_async(
   store_vector(t_d + (long long)(block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 28) * stride_d_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4, f_acc[56], f_acc[57], f_acc[58], f_acc[59]);
   // #45 StGlobal (sgemm_cp_async.py)
   store_vector(t_d + (long long)(block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 28) * stride_d_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4 + 32, f_acc[60], f_acc[61], f_acc[62], f_acc[63]);
-  if (elect_one()) CLOCK_END();
+  if (elect_one()) clock_mark(clocks, 8, 1 + warp);
 }

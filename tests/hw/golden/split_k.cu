@@ -6,7 +6,6 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_split_k(
     int a_parts,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 12, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -174,7 +173,7 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_split_k(
       }
     }
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 12, 1 + warp);
   } else if (warp < 12) {  // role producer
     const int warp_in_role = warp - 8;
     const int thread_in_role = warp_in_role * 32 + lane;
@@ -205,10 +204,10 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_split_k(
       }
     abandoned_31:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 12, 1 + warp);
     } else if (warp_in_role != 0) {
       if (guard.aborted) drain();
-      if (elect_one()) CLOCK_END();
+      if (elect_one()) clock_mark(clocks, 12, 1 + warp);
     }
   }
 }

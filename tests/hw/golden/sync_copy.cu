@@ -5,7 +5,6 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_sync_copy(
     int a_tiles,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 4, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -57,5 +56,5 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_sync_copy(
   }
   // #8 StGlobal (sync_copy.py)
   store_vector(t_result + (long long)(block_x) * stride_result_0 + thread_in_role, f_hash[0]);
-  if (elect_one()) CLOCK_END();
+  if (elect_one()) clock_mark(clocks, 4, 1 + warp);
 }

@@ -3,7 +3,6 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_tma_copy(
     const __grid_constant__ TensorMap m_result_map,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 4, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -62,5 +61,5 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_tma_copy(
   abandoned_10:;
   }
   if (guard.aborted) drain();
-  if (elect_one()) CLOCK_END();
+  if (elect_one()) clock_mark(clocks, 4, 1 + warp);
 }

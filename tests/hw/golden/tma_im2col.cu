@@ -6,7 +6,6 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
     int a_steps,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 5, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -93,7 +92,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
     // #23 StGlobal (tma_im2col.py)
     if (!guard.aborted) store_vector(t_result + (long long)(block_x * 128 + (warp_in_role & 3) * 16 + (lane >> 2) + 72) * stride_result_0 + block_y * 8 + (lane & 3) * 2, f_acc1[2], f_acc1[3]);
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 5, 1 + warp);
   } else if (warp < 5) {  // role producer
     const int warp_in_role = warp - 4;
     const int thread_in_role = warp_in_role * 32 + lane;
@@ -119,7 +118,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
       }
     abandoned_24:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 5, 1 + warp);
     }
   }
 }

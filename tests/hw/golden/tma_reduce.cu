@@ -4,7 +4,6 @@ extern "C" __global__ void __launch_bounds__(64, 1) asyncsim_tma_reduce(
     int a_tiles,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 2, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -57,7 +56,7 @@ extern "C" __global__ void __launch_bounds__(64, 1) asyncsim_tma_reduce(
       bulk_wait<0>();
     abandoned_6:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 2, 1 + warp);
     }
   } else if (warp < 2) {  // role producer
     const int warp_in_role = warp - 1;
@@ -82,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(64, 1) asyncsim_tma_reduce(
       }
     abandoned_12:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 2, 1 + warp);
     }
   }
 }

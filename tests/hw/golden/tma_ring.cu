@@ -5,7 +5,6 @@ extern "C" __global__ void __launch_bounds__(96, 1) asyncsim_tma_ring(
     int a_tiles,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 3, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -82,7 +81,7 @@ extern "C" __global__ void __launch_bounds__(96, 1) asyncsim_tma_ring(
     // #12 StGlobal (tma_ring.py)
     if (!guard.aborted) store_vector(t_result + (long long)(block_x) * stride_result_0 + thread_in_role, f_hash[0]);
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 3, 1 + warp);
   } else if (warp < 3) {  // role producer
     const int warp_in_role = warp - 2;
     const int thread_in_role = warp_in_role * 32 + lane;
@@ -106,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(96, 1) asyncsim_tma_ring(
       }
     abandoned_13:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 3, 1 + warp);
     }
   }
 }

@@ -6,7 +6,6 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_ws_gemm(
     int a_steps,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 5, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -80,7 +79,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_ws_gemm(
     // #14 StGlobal (ws_gemm.py)
     if (!guard.aborted) store_vector(t_c + (long long)(block_x * 64 + (warp_in_role & 3) * 16 + (lane >> 2) + 8) * stride_c_0 + block_y * 8 + (lane & 3) * 2, f_acc0[2], f_acc0[3]);
     if (guard.aborted) drain();
-    if (elect_one()) CLOCK_END();
+    if (elect_one()) clock_mark(clocks, 5, 1 + warp);
   } else if (warp < 5) {  // role producer
     const int warp_in_role = warp - 4;
     const int thread_in_role = warp_in_role * 32 + lane;
@@ -106,7 +105,7 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_ws_gemm(
       }
     abandoned_15:;
       if (guard.aborted) drain();
-      CLOCK_END();
+      clock_mark(clocks, 5, 1 + warp);
     }
   }
 }
