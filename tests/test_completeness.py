@@ -14,11 +14,9 @@ from typing import get_args
 import pytest
 
 from asyncsim.ir.op import Op
-from asyncsim.ir.pending import PendingOp
 
 ROOT = Path(__file__).parent.parent
 OPS = frozenset(op.__name__ for op in get_args(Op))
-PENDING = frozenset(op.__name__ for op in get_args(PendingOp))
 
 READERS = {
     "text": ["asyncsim/ir/op_text.py"],
@@ -36,7 +34,6 @@ READERS = {
     "render": ["hw/render/*.py"],
     "mutants": ["tests/mutants/operators.py"],
 }
-REFUSE_PENDING = ("evaluate", "simulate", "render")
 
 
 def closed_cases(source: str) -> Iterator[str]:
@@ -79,8 +76,7 @@ def test_reader_handles_every_op(reader):
     files = [f for pattern in READERS[reader] for f in sorted(ROOT.glob(pattern))]
     assert files, f"{reader} has no files"
     handled = {name for f in files for name in closed_cases(f.read_text())}
-    pending = PENDING if reader in REFUSE_PENDING else frozenset()
-    assert OPS - handled == pending
+    assert OPS - handled == frozenset()
 
 
 FORGETS_ONE = """

@@ -21,14 +21,15 @@ from asyncsim.build.handles import MbarrierArray
 from asyncsim.build.matrix import MatrixFamily
 from asyncsim.build.mbarrier import MbarrierFamily
 from asyncsim.build.pipeline import Pipeline, PipelineState
+from asyncsim.build.places import Places
 from asyncsim.build.tcgen05 import Tcgen05Family
 from asyncsim.build.tma import TmaFamily
 from asyncsim.build.value import Index, Value, as_expr, whole, word
 from asyncsim.build.var import Var_ as Var_
 from asyncsim.build.where import caller
 from asyncsim.errors import ScheduleError, SourceLoc
-from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, is_lane_varying
-from asyncsim.ir.op import OpBase, Scope
+from asyncsim.ir.expr import Arg, Expr, Var, is_lane_varying
+from asyncsim.ir.op import FragmentRef, OpBase, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 from asyncsim.ir.validate import validate
@@ -41,7 +42,7 @@ _PARTS = {Scope.ELECTED: ("one lane", "elect"), Scope.OTHERS: ("some lanes", "ot
 OpT = TypeVar("OpT", bound=OpBase)
 
 
-class ScheduleBuilder(Declarations):
+class ScheduleBuilder(Declarations, Places):
     """Trace one kernel.
 
     ``archs`` are the architectures that the schedule is written for, e.g. ``("sm_90a",)``.
@@ -93,36 +94,6 @@ class ScheduleBuilder(Declarations):
         self._args.append((name, word(f"argument {name!r}", value)))
         return Value(Arg(name))
 
-    @property
-    def block_idx(self) -> Value:
-        """blockIdx.x"""
-        return Value(BuiltinRef(Builtin.BLOCK_IDX_X))
-
-    @property
-    def block_idx_y(self) -> Value:
-        """blockIdx.y"""
-        return Value(BuiltinRef(Builtin.BLOCK_IDX_Y))
-
-    @property
-    def cta_rank(self) -> Value:
-        """%cluster_ctarank: the place of the CTA in its cluster, x fastest."""
-        return Value(BuiltinRef(Builtin.CTA_RANK))
-
-    @property
-    def warp_in_role(self) -> Value:
-        """Index of the warp in its role (in the block, outside roles)."""
-        return Value(BuiltinRef(Builtin.WARP_IN_ROLE))
-
-    @property
-    def thread_in_role(self) -> Value:
-        """Index of the thread in its role; differs from lane to lane."""
-        return Value(BuiltinRef(Builtin.THREAD_IN_ROLE))
-
-    @property
-    def lane(self) -> Value:
-        """Lane of the warp, 0..31."""
-        return Value(BuiltinRef(Builtin.LANE))
-
     def var(self, name: str, value: Index = 0) -> Var_:
         """A role-local integer that ``set`` can change; starts as ``value``."""
         unique = self._new_var(name)
@@ -173,32 +144,34 @@ class ScheduleBuilder(Declarations):
 
     @contextmanager
     def loop(
-        self, trip_count: Index, *, name: str = "i", unroll: int = 1, assigned: bool = False
+        self,
+        trip_count: Index,
+        *,
+        name: str = "i",
+        unroll: int = 1,
+        assigned: bool = False,
+        ticket: FragmentRef | None = None,
     ) -> Iterator[Value]:
-        """``for i in range(trip_count)``; ``assigned``: over those tiles that the cluster is given
-        while the kernel runs."""
+        """``for i in range(trip_count)``; ``assigned``: over the tiles that the cluster is given
+        while the kernel runs; ``ticket``: the register with the next one when a round ends."""
         loc = caller()
         if unroll < 1:
             raise ScheduleError(f"unroll = {unroll}", fix="give at least 1", loc=loc)
         var = self._new_var(name)
         count = self._uniform(trip_count)
-        body: list[Stmt] = []
-        self._open.append(body)
-        yield Value(Var(var))
-        self._open.pop()
-        inner = tuple(body)
-        loop = For(var=var, trip_count=count, body=inner, unroll=unroll, assigned=assigned, loc=loc)
-        self._add(loop)
+        with self._inner() as body:
+            yield Value(Var(var))
+        given = assigned or ticket is not None
+        loop = For(var=var, trip_count=count, body=tuple(body), unroll=unroll, loc=loc)
+        self._add(replace(loop, assigned=given, ticket=ticket))
 
     @contextmanager
     def when(self, condition: Index) -> Iterator[None]:
         """``if condition``; the condition must be the same in all lanes of a warp."""
         loc = caller()
         test = self._uniform(condition)
-        body: list[Stmt] = []
-        self._open.append(body)
-        yield
-        self._open.pop()
+        with self._inner() as body:
+            yield
         self._add(When(condition=test, body=tuple(body), loc=loc))
 
     @contextmanager
@@ -241,13 +214,19 @@ class ScheduleBuilder(Declarations):
     @contextmanager
     def _by(self, lanes: Scope) -> Iterator[list[Stmt]]:
         """A block that ``lanes`` run."""
-        body: list[Stmt] = []
-        self._open.append(body)
         self._lanes = lanes
         self._elect_depth += 1
-        yield body
+        with self._inner() as body:
+            yield body
         self._elect_depth -= 1
         self._lanes = Scope.ALL_LANES
+
+    @contextmanager
+    def _inner(self) -> Iterator[list[Stmt]]:
+        """What is added in the meantime, as a block of its own."""
+        body: list[Stmt] = []
+        self._open.append(body)
+        yield body
         self._open.pop()
 
     @contextmanager
@@ -284,14 +263,12 @@ class ScheduleBuilder(Declarations):
         if warps < 1:
             raise ScheduleError(f"role {name!r} has {warps} warps", fix="give at least 1", loc=loc)
         first = sum(r.warps for r in self._roles)
-        body: list[Stmt] = []
-        self._open.append(body)
         self._role_warps = warps
         outside = dict(self._var_depth)
-        yield
+        with self._inner() as body:
+            yield
         self._var_depth = outside
         self._role_warps = 0
-        self._open.pop()
         self._roles.append(
             Role(name=name, first_warp=first, warps=whole(warps), body=tuple(body), loc=loc)
         )

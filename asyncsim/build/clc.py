@@ -17,5 +17,5 @@ class ClcFamily(Family):
         self._k.emit(ops.ClcTryCancel, dst=dst.view, mbarrier=barrier, multicast=multicast)
 
     def query_cancel(self, dst: FragmentRef, src: TileView) -> None:
-        """Each lane reads what a response says."""
+        """Each lane gets the tile that a response speaks of, or a number that is none."""
         self._k.emit(ops.ClcQueryCancel, dst=dst, src=src.view)

@@ -237,7 +237,8 @@ class MemFamily(Family):
         self._k.emit(ops.LdGlobal, dst=dst, src=src)
 
     def atom_add(self, dst: FragmentRef, counter: GlobalView) -> None:
-        """atom.global.add by one lane: 1 more in the counter; ``dst`` is what was there."""
+        """atom.global.add by one lane: 1 more in the counter; ``dst`` is the next tile: what was
+        there plus the clusters of the grid."""
         self._k.emit(ops.AtomAdd, dst=dst, counter=counter)
 
     def st_global(self, dst: GlobalView, src: FragmentRef, *, clip: bool = False) -> None:

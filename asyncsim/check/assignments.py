@@ -14,7 +14,7 @@ twice, no two accesses meet, whatever the tiles: there no order counts.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import combinations, pairwise
 from math import lcm, prod
@@ -24,10 +24,10 @@ from asyncsim.check.earlier import after_earlier_tiles
 from asyncsim.check.findings import merge_findings
 from asyncsim.check.grid import may_lie_outside
 from asyncsim.check.once import touched_once, written
-from asyncsim.errors import ScheduleError
+from asyncsim.check.stand_ins import with_stand_ins
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.expr import Arg, Const, Expr, binary
-from asyncsim.ir.given import given, in_one_place, one_tile_each, substituted
+from asyncsim.ir.given import given, in_one_place, number_of_tiles, one_tile_each
 from asyncsim.ir.op import GlobalView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate.views import parts_of
@@ -38,15 +38,17 @@ MAX_LISTED = 6
 """So many tiles have sets that are all executed: 64 of them."""
 MAX_COUNTS = 32
 """So many sizes are executed of larger sets, unless a proof for all larger ones ends it."""
+ASKED = 5
+"""Every so many sizes a proof for larger ones is looked for, until one is found."""
 GIVEN = "tiles_given"
 
-Run = Callable[[Schedule, bool], CheckResult]
-"""The verdict on a schedule without such tiles; whether to say for which larger trip counts."""
+Run = Callable[[Schedule, str | None], CheckResult]
+"""The verdict on a schedule without such tiles; of which argument to say for what larger values."""
 
 
 def check_assignments(schedule: Schedule, run: Run) -> CheckResult:
     """The verdict for every assignment; of a failure, the first one that is found."""
-    tiles = _number(schedule.assigned[0].trip_count, dict(schedule.args))
+    tiles = number_of_tiles(schedule)
     results: list[CheckResult] = []
     apart = one_tile_each(schedule, tiles)
     for result in _results(schedule, apart, tiles, run):
@@ -67,30 +69,24 @@ def check_assignments(schedule: Schedule, run: Run) -> CheckResult:
     )
 
 
-def _number(expr: Expr, args: Mapping[str, int]) -> int:
-    for name, value in args.items():
-        expr = substituted(expr, Arg(name), Const(value))
-    if not isinstance(expr, Const):
-        raise ScheduleError("the number of tiles that are handed out is no number", fix="mend it")
-    return max(0, expr.value)
-
-
 def _results(schedule: Schedule, apart: Schedule, tiles: int, run: Run) -> Iterator[CheckResult]:
     clusters = prod(apart.clusters)
     how = f"{tiles} clusters are given one tile each"
     if clusters > tiles:
         how = f"{tiles or 'none'} of {clusters} clusters is given a tile"
-    yield _told(run(apart, False), how)
+    yield _told(run(apart, None), how)
     listed = min(tiles, MAX_LISTED)
-    if tiles > MAX_LISTED and (reason := _tile_decides(apart)) is None:
-        still = in_one_place(schedule, touched_once(apart))
+    alike = with_stand_ins(schedule)
+    alike_apart = one_tile_each(alike, tiles)
+    if tiles > MAX_LISTED and (reason := _tile_decides(alike_apart)) is None:
+        still = in_one_place(alike, touched_once(alike_apart))
         for step in (1, 2):
             yield from _sizes(still, tiles, step, run)
         yield from _earlier(schedule, apart, tiles)
         return
     for size in range(listed + 1):
         for some in combinations(range(listed), size):
-            yield _told(run(set_of(schedule, some), False), f"a cluster is given the tiles {some}")
+            yield _told(run(set_of(schedule, some), None), f"a cluster is given the tiles {some}")
     yield from _earlier(schedule, apart, tiles)
     if tiles > MAX_LISTED:
         note = f"clusters that are given tiles beyond the first {listed} of {tiles}: {reason}"
@@ -132,7 +128,7 @@ def _sizes(schedule: Schedule, tiles: int, step: int, run: Run) -> Iterator[Chec
             yield CheckResult(verdict=Verdict.INCOMPLETE, note=note)
             return
         one = replace(base, args=(*schedule.args, (GIVEN, size)))
-        result = run(one, True)
+        result = run(one, GIVEN if claims or size % ASKED == 0 else None)
         if step > 1:
             result = _within_bounds(result)
         yield _told(result, f"a cluster is given {size} tiles, {step} apart")

@@ -50,7 +50,7 @@ def check(
         if isinstance(schedule, Dependence):
             return _check_both(schedule, max_states, jump, witnesses)
         refuse_unfinished("check", schedule)
-        return _check(schedule, max_states, jump, trips, witnesses)
+        return _check(schedule, max_states, jump, "" if trips else None, witnesses)
     except StreamLimit as limit:
         return CheckResult(verdict=Verdict.INCOMPLETE, note=str(limit))
 
@@ -59,15 +59,17 @@ def _check(
     schedule: Schedule,
     max_states: int,
     jump: bool,
-    trips: bool = False,
+    trips: str | None = None,
     witnesses: bool = False,
 ) -> CheckResult:
+    """``trips``: the argument whose larger values are asked for, "" any; None asks for none."""
     if schedule.assigned:
         given = check_assignments(
             schedule, lambda s, trips: _check(s, max_states, jump, trips, witnesses)
         )
         why = "tiles are handed out while the kernel runs"
-        return replace(given, unclaimed=why * (trips and given.verdict is Verdict.CLEAN))
+        asked = trips is not None and given.verdict is Verdict.CLEAN
+        return replace(given, unclaimed=why * asked)
     program = Program(schedule)
     use = block_use(schedule)
     kinds = Survey([(0, 0, 0)]) if use.uniform else survey(schedule, use)
@@ -99,12 +101,12 @@ def _check(
     else:
         verdict = Verdict.INCOMPLETE if notes else Verdict.CLEAN
     longer: Trips | str = ""
-    if trips and verdict is Verdict.CLEAN:
+    if trips is not None and verdict is Verdict.CLEAN:
         longer = "the CTAs differ, or one order of phases does not speak for all"
         if not jump:
             longer = "no rounds are passed over"
         elif use.uniform and certified:
-            longer = all_trips(program, bounds)
+            longer = all_trips(program, bounds, trips)
     return CheckResult(
         verdict=verdict,
         trips=longer if isinstance(longer, Trips) else None,

@@ -338,10 +338,20 @@ class Copies:
                 for flight in group:
                     assert isinstance(flight, Flight)
                     self._retire(chain, flight, step, source_only=op.read)
+            queue.forget(self._over)
             chain.waits.setdefault(op.kind, deque(maxlen=16)).append(step)
             if op.kind not in chain.issued:
                 chain.idle_waits[op.kind] = step
         return True
+
+    def _over(self, flight: object) -> bool:
+        """Whether nothing comes of a flight any more: its source has been read, and where it writes
+        no order counts."""
+        assert isinstance(flight, Flight)
+        written = [t.access.region for t in flight.touches if t.access.write]
+        return flight.source_read is not None and all(
+            isinstance(r, GlobalBox) and r.tensor not in self.written for r in written
+        )
 
     def _retire(self, chain: Chain, flight: Flight, step: Step, *, source_only: bool) -> None:
         """A wait covers a flight: its source has been read, or all of it is done."""

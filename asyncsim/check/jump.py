@@ -61,10 +61,11 @@ class Jumper:
 
     def fetched(self, agent: Agent, event: Event | None) -> None:
         """The leader has its next event: a jump may take its place."""
-        if event is None or event[1] == self._indices:
-            self.leader = agent if event is not None and event[1] else None
+        turn = () if event is None else event[1][: 1 if self._outermost else None]
+        if event is None or turn == self._indices:
+            self.leader = agent if turn else None
             return
-        self.leader, self._indices = agent, event[1]
+        self.leader, self._indices = agent, turn
         self._turns += 1
         block = self._turns // BLOCK
         report = self._x.report

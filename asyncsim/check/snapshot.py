@@ -29,7 +29,8 @@ _HELD = (
     *(ops.BarSync, ops.BarArrive, ops.BarWarpSync, ops.SetMaxNReg, ops.Fence),
     *(ops.BarrierClusterArrive, ops.BarrierClusterWait),
     *(ops.WgmmaFence, ops.WgmmaMmaAsync, ops.LdMatrix, ops.StMatrix, ops.MmaSync),
-    *(ops.LdGlobal, ops.StGlobal, ops.LdShared, ops.StShared, ops.AtomAdd, ops.Compute),
+    *(ops.LdGlobal, ops.StGlobal, ops.LdShared, ops.StShared, ops.Compute),
+    *(ops.AtomAdd, ops.ClcTryCancel, ops.ClcQueryCancel),
 )
 """The ops of which a snapshot holds all that they change."""
 

@@ -34,23 +34,27 @@ from asyncsim.stream.linear import FOR_EVER, Linear, NotLinear, Windows, slope
 from asyncsim.stream.period import Periods, own_views
 from asyncsim.stream.program import Program, run_checked
 
+WAYS = ((True, False), (False, False), (True, True))
+"""``even`` and ``outermost`` of the walks that are tried."""
 
-def all_trips(program: Program, bounds: Bounds) -> Trips | str:
+
+def all_trips(program: Program, bounds: Bounds, arg: str = "") -> Trips | str:
     """The larger trip counts that the certificate of the only kind of CTA holds for, or in one line
-    why none are proven."""
+    why none are proven. ``arg``: of the outermost loop that counts to this argument."""
     schedule = program.schedule
     grown = {
         pair
         for s in statements(schedule.body)
         if isinstance(s, For)
         for pair in grows_with(s.trip_count, schedule)
+        if arg in ("", pair[0])
     }
     if not grown:
         return "no loop counts to a kernel argument"
     if (op := unheld(schedule)) is not None:
         return f"the state of {type(op).__name__} at {op.loc} is not compared from round to round"
     why = "the state does not recur in so few rounds"
-    for even, outermost in ((True, False), (False, False), (True, True)):
+    for even, outermost in ((False, True), (True, True)) if arg else WAYS:
         execution = _walk(program, bounds, even=even, outermost=outermost)
         if execution is not None and execution.jumper is not None:
             found = _claim(schedule, execution, execution.jumper, grown)

@@ -17,6 +17,7 @@ from asyncsim.evaluate.order_ops import order_step
 from asyncsim.evaluate.sync_ops import Step, mbarrier_step, sync_step
 from asyncsim.evaluate.tcgen05_ops import tcgen05_step
 from asyncsim.evaluate.tensor_ops import tensor_step
+from asyncsim.evaluate.tile_ops import tile_step
 from asyncsim.ir.op import (
     BulkOp,
     ClusterOp,
@@ -31,8 +32,8 @@ from asyncsim.ir.op import (
     SyncOp,
     Tcgen05Op,
     TensorOp,
+    TileOp,
 )
-from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.stream.alignment import alignment_check
 from asyncsim.stream.operands import Evaluator, Values
 from asyncsim.sync import SyncFault
@@ -80,8 +81,8 @@ def _step(op: Op, use: Operands, warp: int, cta: Cta) -> Step:
         return cluster_step(op, use, warp, cta)
     if isinstance(op, Tcgen05Op):
         return tcgen05_step(op, use, warp, cta)
-    if isinstance(op, PendingOp):
-        refused(op)
+    if isinstance(op, TileOp):
+        return tile_step(op, use, warp, cta)
     assert_never(op)
 
 

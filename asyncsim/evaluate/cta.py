@@ -12,10 +12,12 @@ from asyncsim.evaluate.arrays import Array, numpy_dtype
 from asyncsim.evaluate.maps import ChangedMaps
 from asyncsim.evaluate.order import Landing, Order
 from asyncsim.evaluate.tensor_memory import TensorMemory
+from asyncsim.evaluate.tiles import HandedOut
 from asyncsim.ir.decl import Fragment, FragmentLayout, Mbarrier, SmemTile
 from asyncsim.ir.op import FragmentRef, GroupKind, OpBase
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.tcgen05 import Tcgen05Access
+from asyncsim.stream.assignment import Assignment
 from asyncsim.sync import (
     BLOCK,
     ArriveState,
@@ -197,7 +199,14 @@ class Cta:
 class Cluster:
     """The CTAs that run together, by rank (one, without clusters), and what they share."""
 
-    def __init__(self, schedule: Schedule, tensors: dict[str, Array], order: Order) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        tensors: dict[str, Array],
+        order: Order,
+        assignment: Assignment = (),
+    ) -> None:
+        self.handed_out = HandedOut(schedule, assignment)
         self.in_flight: list[Flight] = []
         self.ctas = [Cta(schedule, tensors, order, self) for _ in range(schedule.cluster_ctas)]
         self._warps = schedule.warps * len(self.ctas)

@@ -15,10 +15,11 @@ from asyncsim.evaluate.cta import Blocked, Cluster
 from asyncsim.evaluate.errors import EvaluateError
 from asyncsim.evaluate.order import Order
 from asyncsim.ir.decl import GlobalTensor
-from asyncsim.ir.pending import refuse_pending
 from asyncsim.ir.program import Program as Dependence
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.unheard import refuse_unheard
 from asyncsim.rules import Rule
+from asyncsim.stream.assignment import Assignment, cancels, checked
 from asyncsim.stream.program import Program, WarpPlace, run_checked
 from asyncsim.sync import SyncFault
 
@@ -33,26 +34,34 @@ def evaluate(
     *,
     ctas: Sequence[int] | None = None,
     order: Order | None = None,
+    assignment: Assignment | None = None,
 ) -> dict[str, Array]:
     """The output tensors, by name, after the given CTAs (linear indices, x fastest; all if None),
     each with the CTAs of its cluster.
 
     ``inputs`` come from ``make_inputs``; an output named in it starts as given, else as zero.
-    ``order`` chooses among the legal orders. Of a program: its kernels one after the other, all
-    CTAs of both. Raises EvaluateError when the schedule hangs or does what the hardware leaves
-    undefined, and ScheduleError on an access out of bounds.
+    ``order`` chooses among the legal orders, ``assignment`` among the ways to hand out tiles: those
+    of each cluster; by default they are dealt in turn. Of a program: its kernels one after the
+    other, all CTAs of both. Raises EvaluateError when the schedule hangs or does what the hardware
+    leaves undefined, and ScheduleError on an access out of bounds.
     """
     if isinstance(schedule, Dependence):
         return _evaluate_both(schedule, inputs, order)
-    refuse_pending(schedule, "evaluate")
+    refuse_unheard(schedule, "evaluate")
     tensors = {t.name: _tensor(t, inputs) for t in schedule.of_kind(GlobalTensor)}
     order = order or Order()
-    cluster = Cluster(schedule, tensors, order)
     rng = random.Random(order.seed) if order.seed is not None else None
     program = Program(schedule)
+    given = program.assignment if assignment is None else checked(schedule, assignment)
+    cluster = Cluster(schedule, tensors, order, given)
+    taken_over = cancels(schedule)
     binders = [Binder(cta, warp) for cta in cluster.ctas for warp in range(schedule.warps)]
     for blocks in _clusters(schedule, range(schedule.ctas) if ctas is None else ctas):
+        number = schedule.cluster_number(blocks[0])
+        if taken_over and not given[number]:
+            continue  # another one does its work
         cluster.reset()
+        cluster.handed_out.begin(number)
         _ClusterRun(program, cluster, binders, blocks, rng).run()
     return {t.name: tensors[t.name] for t in schedule.of_kind(GlobalTensor) if t.output}
 
@@ -109,10 +118,12 @@ class _ClusterRun:
     ) -> None:
         self._program, self._cluster, self._blocks, self._rng = program, cluster, blocks, rng
         warps = program.schedule.warps
-        self._streams: dict[int, Iterator[tuple[Blocked | None, tuple[int, ...]]]] = {
-            i: run_checked(program.bound(binder, blocks[i // warps], i % warps), MAX_WARP_OPS)
-            for i, binder in enumerate(binders)
-        }
+        self._streams: dict[int, Iterator[tuple[Blocked | None, tuple[int, ...]]]] = {}
+        for i, binder in enumerate(binders):
+            rank, warp = divmod(i, warps)
+            given = cluster.handed_out.given(cluster.ctas[rank], warp)
+            stream = program.bound(binder, blocks[rank], warp, given)
+            self._streams[i] = run_checked(stream, MAX_WARP_OPS)
         self._blocked: dict[int, Blocked] = {}
 
     def run(self) -> None:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from asyncsim.ir.operand import FragmentRef, MbarrierRef, OpBase, SmemView
 
+NO_TILE = 0xFFFFFFFF
+"""What a response says when every cluster has been launched."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClcTryCancel(OpBase):
@@ -23,7 +26,8 @@ class ClcTryCancel(OpBase):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClcQueryCancel(OpBase):
-    """clusterlaunchcontrol.query_cancel: each lane reads a response, which must be complete."""
+    """clusterlaunchcontrol.query_cancel: each lane gets the tile that a response speaks of: the
+    index of the cluster that is not launched, or ``NO_TILE``. The response must be complete."""
 
     dst: FragmentRef
     src: SmemView

@@ -19,6 +19,7 @@ from asyncsim.ir.bulk import PrefetchOp as PrefetchOp
 from asyncsim.ir.bulk import PrefetchTensorMap as PrefetchTensorMap
 from asyncsim.ir.bulk import RedAsync as RedAsync
 from asyncsim.ir.bulk import TmaPrefetch as TmaPrefetch
+from asyncsim.ir.clc import NO_TILE as NO_TILE
 from asyncsim.ir.clc import ClcOp as ClcOp
 from asyncsim.ir.clc import ClcQueryCancel as ClcQueryCancel
 from asyncsim.ir.clc import ClcTryCancel as ClcTryCancel
@@ -389,6 +390,7 @@ TensorOp = WgmmaFence | WgmmaMmaAsync
 MemoryOp = LdGlobal | StGlobal | LdShared | StShared | Compute
 LoadOp = TmaLoad | BulkLoad
 StoreOp = TmaStore | BulkStore
-CheckedOp = BulkOp | OrderOp | GridDependencyOp | ClcOp | AtomAdd
+TileOp = ClcTryCancel | ClcQueryCancel | AtomAdd
+OtherOp = BulkOp | OrderOp | GridDependencyOp | TileOp
 ComputeOp = TensorOp | Tcgen05Op | MatrixOp | MemoryOp
-Op = MbarrierOp | CopyOp | CheckedOp | SyncOp | ClusterOp | ComputeOp
+Op = MbarrierOp | CopyOp | OtherOp | SyncOp | ClusterOp | ComputeOp

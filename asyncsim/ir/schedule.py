@@ -83,6 +83,12 @@ class Schedule:
         (x, y, z), (cx, cy, cz) = block, self.cluster
         return x % cx + cx * (y % cy + cy * (z % cz))
 
+    def cluster_number(self, block: tuple[int, int, int]) -> int:
+        """The number of the cluster that a CTA is in, x fastest."""
+        cx, cy, cz = (b // c for b, c in zip(block, self.cluster, strict=True))
+        x, y, _ = self.clusters
+        return cx + x * (cy + y * cz)
+
     def cluster_of(self, block: tuple[int, int, int]) -> tuple[tuple[int, int, int], ...]:
         """The CTAs of the cluster that a CTA is in, by rank."""
         x0, y0, z0 = (b - b % c for b, c in zip(block, self.cluster, strict=True))

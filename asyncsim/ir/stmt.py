@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from asyncsim.errors import SourceLoc
 from asyncsim.ir.expr import Expr
-from asyncsim.ir.op import Op
+from asyncsim.ir.op import FragmentRef, Op
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,9 @@ class For:
     """``for var in range(trip_count)``; ``unroll`` is a hint to the renderer.
 
     ``assigned``: over those of ``range(trip_count)`` that the cluster is given while the kernel
-    runs, in ascending order; all clusters together are given each once.
+    runs, in ascending order; all clusters together are given each once. A cluster begins with the
+    tile of its own index, if there is one. ``ticket``: the register with the next one when a round
+    ends, or with a number that is no tile; None: the schedule does not say.
     """
 
     var: str
@@ -22,6 +24,7 @@ class For:
     body: tuple[Stmt, ...]
     unroll: int = 1
     assigned: bool = False
+    ticket: FragmentRef | None = None
     loc: SourceLoc | None = None
 
 

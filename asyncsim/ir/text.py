@@ -127,6 +127,8 @@ def _statement(s: Schedule, statement: Stmt, depth: int) -> Iterator[str]:
         case For(var=var, trip_count=count, body=body, unroll=unroll, loc=loc):
             hint = f", unroll {unroll}" if unroll > 1 else ""
             hint += ", those that it is given" if statement.assigned else ""
+            if statement.ticket is not None:
+                hint += f", the next one in {statement.ticket.name}[{statement.ticket.first}]"
             yield _placed(f"{indent}for {var} in range({text(count)}){hint}:", loc)
             yield from _block(s, body, depth + 1)
         case When(condition=condition, body=body, orelse=orelse, loc=loc):

@@ -31,7 +31,7 @@ _FROM_SM_90 = {
     "code.producer_all_lanes": "TMA",
     "code.consumer": "mbarrier.try_wait",
 }
-_SM_100_ONLY = {"tcgen05": "tcgen05"}
+_SM_100_ONLY = {"tcgen05": "tcgen05", "launch.cancel": "cluster launch control"}
 _SM_90A_ONLY = {"wgmma": "wgmma", "code.wgmma_consumer": "wgmma"}
 
 

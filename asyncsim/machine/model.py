@@ -84,6 +84,7 @@ class Launch:
     dependent_cycles: CyclesIfAny  # last launch_dependents to the dependent kernel's first clock
     pass_cycles: CyclesIfAny  # end of the kernel before to the pass of griddepcontrol.wait
     wait_cycles: CyclesIfAny  # griddepcontrol.wait with nothing to wait for
+    cancel_cycles: CyclesIfAny  # clusterlaunchcontrol.try_cancel to its response
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,6 +304,7 @@ class L2:
     write_bytes_per_cycle: BytesPerCycle  # TMA stores of all SMs
     capacity_bytes: Bytes
     latency_cycles: Cycles  # a plain load
+    atomic_latency_cycles: Cycles  # atom.add of one thread, until it has the result
     spread_cycles: Cycles  # 10th to 90th percentile of landings of one box, all SMs loading
 
 

@@ -9,7 +9,6 @@ from typing import assert_never
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, MbarrierOp, MbarrierRef, MemScope, Scope
-from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.sim import (
     do_bulk,
     do_cluster,
@@ -22,6 +21,7 @@ from asyncsim.sim import (
     do_sync,
     do_tcgen05,
     do_tensor,
+    do_tiles,
 )
 from asyncsim.sim.steps import Bound, Maker, Run, StateKey, Step
 
@@ -48,8 +48,6 @@ def make(b: Bound) -> Maker:
 
 def _make(b: Bound) -> Maker:
     op = b.op
-    if isinstance(op, PendingOp):
-        refused(op)
     match op:
         case (
             ops.MbarrierInit()
@@ -111,6 +109,8 @@ def _make(b: Bound) -> Maker:
             return do_tcgen05.tcgen05_maker(b, op)
         case ops.WgmmaFence() | ops.WgmmaMmaAsync():
             return _tensor(b, op)
+        case ops.AtomAdd() | ops.ClcTryCancel() | ops.ClcQueryCancel():
+            return do_tiles.tile_maker(b, op)
         case ops.BarrierClusterArrive() | ops.BarrierClusterWait() | ops.StAsync():
             return do_cluster.cluster_maker(b, op)
         case ops.LdMatrix() | ops.StMatrix() | ops.MmaSync():

@@ -31,6 +31,7 @@ from asyncsim.sim.scatter import Scatter
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.sharing import Share, Sharing, block_of
 from asyncsim.sim.steps import Step, StepBinder
+from asyncsim.sim.tiles import HandedOut
 from asyncsim.sim.turns import left_alone, turn_costs
 from asyncsim.sim.warpgroup import Warpgroup
 from asyncsim.sim.warps import WarpClass, warp_classes
@@ -115,6 +116,7 @@ class Model:
         self.clock_mhz = clock_mhz
         self.open: dict[int, Cta] = {}  # CTAs that run, by number
         self.unplaced: deque[int] = deque()
+        self.handed_out = HandedOut(schedule, placement, self.unplaced)
         self.sms: list[SmState] = []
         self.end: int = 0
         self.end_cause: Cause | None = None
@@ -284,9 +286,10 @@ class Cta:
         self.agents: list[Agent] = []
         groups: dict[tuple[str, int], list[Agent]] = {}
         block = block_of(model.schedule, number)
+        given = model.handed_out.given(number // model.schedule.cluster_ctas)
         for i, c in enumerate(model.classes):
             a = Agent(model, self, i, sm.key + 1 + slot * len(model.classes) + i)
-            a.stream = model.program.bound(model.binders[i], block, c.first)
+            a.stream = model.program.bound(model.binders[i], block, c.first, given)
             a.rec = sm.rec
             self.agents.append(a)
             if model.in_warpgroup[i]:

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from asyncsim.ir import op as ops
-from asyncsim.ir.pending import refuse_pending
 from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.unheard import refuse_unheard
 from asyncsim.machine import Machine
 from asyncsim.predict.result import Prediction
 from asyncsim.sim.begin import AT_ONCE, Begin
@@ -72,7 +72,7 @@ def simulate(
     """
     kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
     for kernel in kernels:
-        refuse_pending(kernel, "simulate")
+        refuse_unheard(kernel, "simulate")
     if l2 not in ("cold", "warm"):
         raise ValueError(f"l2 = {l2!r}; use 'cold' or 'warm'")
     options = Options(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import islice
 from typing import Any, Protocol, TypeVar
 
@@ -18,6 +19,7 @@ from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
+from asyncsim.stream.assignment import Assignment, Given, dealt
 from asyncsim.stream.compiled import module
 from asyncsim.stream.dyn import ARITHMETIC, Dyn, arithmetic_fault
 from asyncsim.stream.operands import shared_operands
@@ -83,7 +85,8 @@ class WarpPlace:
 class Program:
     """The op streams of a schedule.
 
-    ``stream(block, warp)`` is an iterator of (Dyn, loop indices) in program order.
+    ``stream(block, warp)`` is an iterator of (Dyn, loop indices) in program order. Tiles that are
+    handed out while the kernel runs are dealt in turn.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -92,6 +95,11 @@ class Program:
         self._args = dict(schedule.args)
         self._shared = SharedTables()
         self._makers: dict[str, Callable[..., Iterator[Any]]] = {}
+
+    @cached_property
+    def assignment(self) -> Assignment:
+        """The tiles of each cluster."""
+        return dealt(self.schedule)
 
     def place(self, block: tuple[int, int, int], warp: int) -> WarpPlace:
         rank = self.schedule.rank(block)
@@ -112,13 +120,14 @@ class Program:
         return self.bound(Together(own, more) if more else own, block, warp)
 
     def bound(
-        self, binder: Binder[T], block: tuple[int, int, int], warp: int
+        self, binder: Binder[T], block: tuple[int, int, int], warp: int, given: Given | None = None
     ) -> Iterator[tuple[T, tuple[int, ...]]]:
-        """The same stream with the operands resolved by another ``binder`` (evaluate has one)."""
+        """The same stream with the operands resolved by another ``binder`` (evaluate has one), and
+        the tiles that are handed out ``given`` by another one."""
         place = self.place(block, warp)
         maker = self._maker(place.role)
-        rank = self.schedule.rank(block)
-        return maker(binder, *block, rank, warp, place.warp_in_role)
+        tiles = given or (lambda loop: self.assignment[self.schedule.cluster_number(block)])
+        return maker(binder, *block, place.rank, warp, place.warp_in_role, tiles)
 
     def _maker(self, role: str) -> Callable[..., Iterator[Any]]:
         if role not in self._makers:
@@ -144,7 +153,7 @@ class _Compiler:
         self._whole = False  # only warp 0 has an elected lane, and the others run the open block
 
     def compile(self) -> tuple[str, list[tuple[OpBase, OpBase]]]:
-        head = "def stream(resolver, bx, by, bz, rank, warp, warp_in_role):"
+        head = "def stream(resolver, bx, by, bz, rank, warp, warp_in_role, given):"
         self._block(self._schedule.body, 1)
         prelude = [
             f"    r{i} = resolver.bind(ops[{i}][{w} > 0], {w})" for i, w in enumerate(self._places)
@@ -165,7 +174,10 @@ class _Compiler:
     def _statement(self, s: Stmt, depth: int) -> None:
         match s:
             case For(var=var, trip_count=count, body=body):
-                self._put(depth, f"for v_{var} in rounds({self._expr(count)}):")
+                turns = f"rounds({self._expr(count)})"
+                if s.assigned:
+                    turns = f"given({self._schedule.assigned.index(s)})"
+                self._put(depth, f"for v_{var} in {turns}:")
                 self._loops.append(f"v_{var}")
                 self._block(body, depth + 1)
                 self._loops.pop()

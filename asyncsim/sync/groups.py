@@ -6,6 +6,8 @@ PTX ISA, cp.async.commit_group / wait_group, wgmma.commit_group / wait_group.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 
 class GroupQueue:
     """The groups of one issuer. Members are the reader's own objects (ids, records).
@@ -38,6 +40,12 @@ class GroupQueue:
     def pending(self) -> tuple[tuple[object, ...], ...]:
         """The committed groups that nobody has waited for."""
         return tuple(self.committed)
+
+    def forget(self, over: Callable[[object], bool]) -> None:
+        """The oldest groups, as long as all their members are ``over``, leave the queue."""
+        while self.committed and all(map(over, self.committed[0])):
+            del self.committed[0]
+            self.retired += 1
 
     def retire(self, n: int) -> tuple[tuple[object, ...], ...]:
         """wait_group ``n`` has passed: the groups it covered, which leave the queue."""

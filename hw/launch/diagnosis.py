@@ -76,8 +76,11 @@ def _generation(
     """The generation that the wait means, if the warp waits there with this index only once.
 
     The warp's waits on one barrier object observe its generations in order; one that starts with
-    parity 1 observes the virtual generation -1 first.
+    parity 1 observes the virtual generation -1 first. Who got which of the tiles that are handed
+    out is not known.
     """
+    if schedule.assigned:
+        return None
     x, y, _ = schedule.grid
     block = (cta % x, cta // x % y, cta // (x * y))
     seen: Counter[BarrierKey] = Counter()

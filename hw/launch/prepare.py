@@ -12,7 +12,7 @@ from asyncsim.hw.compile import Compiled
 from asyncsim.hw.launch.protocol import MapSpec, RunSpec, TensorSpec
 from asyncsim.hw.render import Parameter, ParameterKind
 from asyncsim.ir.decl import GlobalTensor, Im2colMode, OobFill, TensorMap
-from asyncsim.ir.op import StoreOp
+from asyncsim.ir.op import AtomAdd, StoreOp
 from asyncsim.ir.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -102,9 +102,10 @@ def make_spec(
 
 
 def start_byte(schedule: Schedule, tensor: str) -> int:
-    """What an output starts as: poison, or zero if the kernel reduces into it."""
-    stores = [o for o in schedule.ops() if isinstance(o, StoreOp) and o.reduce]
-    return 0 if any(o.dst.tensor == tensor for o in stores) else 0xFF
+    """What an output starts as: poison, or zero if the kernel reduces into it, or counts in it."""
+    sums = {o.dst.tensor for o in schedule.ops() if isinstance(o, StoreOp) and o.reduce}
+    sums |= {o.counter.tensor for o in schedule.ops() if isinstance(o, AtomAdd)}
+    return 0 if tensor in sums else 0xFF
 
 
 def elements_of(t: GlobalTensor) -> int:

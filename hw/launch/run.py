@@ -132,6 +132,11 @@ class _Runner:
         from asyncsim.evaluate import make_inputs
         from asyncsim.hw.launch.stamps import decode
 
+        if self.schedule.assigned:
+            raise ScheduleError(
+                "clocks of a kernel whose tiles are handed out while it runs",
+                fix="run it without a trace: who gets which tile is not recorded",
+            )
         inputs = make_inputs(self.schedule, seed=self.seed, purpose="timing")
         compiled, reply, _ = self._launch(inputs, Variant(stamps=True), 1, 2, False, stamps)
         diagnosis = diagnose(self.schedule, reply.report)

@@ -24,12 +24,13 @@ from asyncsim.hw.render.statements import (
     render_body,
     render_scope,
 )
+from asyncsim.hw.render.tiles import cluster_constants
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor, TensorMap
 from asyncsim.ir.op import GlobalView
-from asyncsim.ir.pending import refuse_pending
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Specialize
+from asyncsim.ir.unheard import refuse_unheard
 
 _DEVICE = Path(__file__).parent / "device"
 PLAIN = Variant()
@@ -43,7 +44,7 @@ def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -
             f"{schedule.name} is not written for {arch}",
             fix=f"it declares {', '.join(schedule.archs)}",
         )
-    refuse_pending(schedule, "render")
+    refuse_unheard(schedule, "render")
     c = Context(schedule=schedule, variant=variant, at_waits=at_waits(schedule))
     parameters = _parameters(schedule, variant)
     name = "asyncsim_" + re.sub(r"\W", "_", schedule.name)
@@ -106,6 +107,8 @@ def _device_files(schedule: Schedule, variant: Variant) -> tuple[str, ...]:
         files.append("matrix")
     if any(issubclass(t, ops.Tcgen05Op) for t in used):
         files.append("tcgen05")
+    if any(issubclass(t, ops.ClcOp) for t in used):
+        files.append("clc")
     if schedule.cluster_ctas > 1 or any(
         isinstance(o, ops.ClusterOp | ops.BulkSend | ops.RedAsync)
         or (isinstance(o, ops.MbarrierArriveOp | ops.MbarrierWaitOp) and is_ordered(o))
@@ -154,6 +157,7 @@ def _plain_tensors(schedule: Schedule) -> set[str]:
                 | ops.LdGlobal(src=GlobalView(tensor, _, _))
                 | ops.BulkLoad(src=GlobalView(tensor, _, _))
                 | ops.BulkPrefetch(src=GlobalView(tensor, _, _))
+                | ops.AtomAdd(counter=GlobalView(tensor, _, _))
             ):
                 out.add(tensor)
             case ops.TensormapReplace(tensor_map=name, field="global_address"):
@@ -233,6 +237,9 @@ def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
             leave(c)
     else:
         render_scope(c, s.body, leaves=True)
+    for name, value in cluster_constants(s).items():
+        if any(name in line for line in c.lines):
+            c.lines.insert(prologue, f"  const int {name} = {value};")
     if any("cta_rank" in line for line in c.lines):
         rank = "cluster_rank()" if s.cluster_ctas > 1 else "0"
         c.lines.insert(prologue, f"  const int cta_rank = {rank};")

@@ -15,11 +15,11 @@ from asyncsim.hw.render.order import render_order
 from asyncsim.hw.render.sync import render_sync
 from asyncsim.hw.render.tcgen05 import render_tcgen05
 from asyncsim.hw.render.tensor import render_tensor
+from asyncsim.hw.render.tiles import loop_head, render_tile
 from asyncsim.hw.render.tmem_words import settled_words, words_of
 from asyncsim.ir import op as ops
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import FragmentRef, Op, OpBase
-from asyncsim.ir.pending import PendingOp, refused
 from asyncsim.ir.schedule import statements
 from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 
@@ -32,10 +32,11 @@ def render_body(c: Context, body: tuple[Stmt, ...]) -> None:
 def _statement(c: Context, s: Stmt) -> None:
     match s:
         case For(var=var, trip_count=count, body=body, unroll=unroll):
-            c.put(f"#pragma unroll {unroll}")
-            c.put(
+            head = (
                 f"for (int v_{var} = 0, n_{var} = {c_text(count)}; v_{var} < n_{var}; ++v_{var}) {{"
             )
+            c.put(f"#pragma unroll {unroll}")
+            c.put(loop_head(c, s) if s.assigned else head)
             c.loops.append(var)
             _nested(c, body)
             c.loops.pop()
@@ -211,6 +212,8 @@ def _fragments(op: OpBase) -> list[FragmentRef]:
             return [ref]
         case ops.MmaSync(d=d, a=a, b=b, c=old):
             return [d, a, b, old]
+        case ops.AtomAdd(dst=ref) | ops.ClcQueryCancel(dst=ref):
+            return [ref]
         case ops.StGlobal(src=ref) | ops.StShared(src=ref) | ops.Tcgen05St(src=ref):
             return [ref]
         case ops.StAsync(src=ref) | ops.RedAsync(src=ref):
@@ -268,7 +271,7 @@ def _render_op(c: Context, op: Op) -> None:
         render_bulk(c, op)
     elif isinstance(op, ops.OrderOp | ops.GridDependencyOp):
         render_order(c, op)
-    elif isinstance(op, PendingOp):
-        refused(op)
+    elif isinstance(op, ops.TileOp):
+        render_tile(c, op)
     else:
         render_memory(c, op)

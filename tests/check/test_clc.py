@@ -39,7 +39,7 @@ def persistent(form: Persistent) -> Schedule:
     response = k.smem_tile("response", (1, 4), "u32", stages=form.slots)
     full = k.mbarriers("full", count=1, stages=form.slots)
     empty = k.mbarriers("empty", count=form.peers, stages=form.slots)
-    r = k.fragment("r", registers=4, dtype="u32")
+    r = k.fragment("r", registers=1, dtype="u32")
     with k.elect_thread():
         k.mbarrier.init_all(full, empty)
         k.fence.mbarrier_init()
@@ -78,7 +78,7 @@ def persistent(form: Persistent) -> Schedule:
                 if form.fence:
                     k.fence.proxy_async("shared" if not several else "all")
                 row = k.cta_rank * tiles if form.assigned else k.block_idx * tiles
-                k.mem.st_global(out.box((row + i, k.lane), (1, 1)), r.part(0, 1))
+                k.mem.st_global(out.box((row + i, k.lane), (1, 1)), r.all)
                 k.bar.warp_sync()
                 with k.elect():
                     free = k.mbarrier.at(empty[state.stage], 0) if several else empty[state.stage]
@@ -158,7 +158,7 @@ def refused(*, shape: tuple[int, int] = (1, 4), lanes: bool = False) -> tuple[Ru
 
 
 def test_responses_have_16_bytes_and_one_lane_asks() -> None:
-    size = "ClcTryCancel: 32 bytes of 'response' for a response"
+    size = "ClcTryCancel: 32 bytes of 'response' (u32) for a response"
     assert refused(shape=(1, 8)) == (Rule.ALIGNMENT, size)
     several = "clusterlaunchcontrol.try_cancel by several lanes"
     assert refused(lanes=True) == (None, several)

@@ -15,12 +15,12 @@ from asyncsim.evaluate import evaluate, make_inputs
 from asyncsim.hw.compile import compile_schedule
 from asyncsim.hw.render import kernel_text, render
 from asyncsim.ir.op import Op
-from asyncsim.ir.pending import PendingOp
 from asyncsim.predict.result import Verdict
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from tests.check.tcgen05_schedules import gemm
 from tests.evaluate.tcgen05_schedules import moves, through_registers
 from tests.hw.program_scenarios import pair
+from tests.tile_schedules import cancelled, counted
 
 CLUSTERS = Path(__file__).parent / "cluster_scenarios.py"
 BULK = Path(__file__).parent / "bulk_scenarios.py"
@@ -37,8 +37,9 @@ def test_every_op_is_rendered() -> None:
     names += [f"{MATRICES}:through_registers", f"{MATRICES}:products"]
     others = [find_scenario(name).build({}) for name in names]
     schedules = [ZOO.build({}), ws_gemm.build({}), *others, *TENSOR_MEMORY, *pair().kernels]
+    schedules += [counted(3), cancelled(3), cancelled(3, peers=2)]
     used = {type(op) for s in schedules for op in s.ops()}
-    assert {c.__name__ for c in (*used, *get_args(PendingOp))} == {c.__name__ for c in get_args(Op)}
+    assert {c.__name__ for c in used} == {c.__name__ for c in get_args(Op)}
     for s in schedules:
         text = kernel_text(render(s, s.archs[0]))
         assert all(f"// #{op.id} {type(op).__name__} (" in text for op in s.ops())

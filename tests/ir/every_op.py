@@ -239,7 +239,7 @@ def every_tcgen05_op() -> Schedule:
         k.clc.try_cancel(response[0], done[0])
         k.clc.try_cancel(response[0], done[0], multicast=True)
     k.tcgen05.fence_after_thread_sync()
-    k.clc.query_cancel(r.part(0, 4), response[0])
+    k.clc.query_cancel(r.part(0, 1), response[0])
     k.tcgen05.ld(r.all, acc[1].box((mine, 32), (32, 32)))
     k.tcgen05.wait_ld()
     k.tcgen05.st(p[0].box((mine, 0), (32, 16)), r.part(0, 16))

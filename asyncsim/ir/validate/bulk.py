@@ -144,10 +144,10 @@ def _responses(s: Schedule) -> Iterator[ScheduleError]:
         view = op.dst if isinstance(op, ops.ClcTryCancel) else op.src
         name, dtype, run = _layout(view, s)
         size = prod(view.shape) * dtype.bytes
-        if size != UNIT or not run:
+        if size != UNIT or not run or dtype is not DType.U32:
             yield ScheduleError(
-                f"{type(op).__name__}: {size} bytes of {name!r} for a response",
-                fix=f"a response is one run of {UNIT} bytes, such as a row of 4 u32",
+                f"{type(op).__name__}: {size} bytes of {name!r} ({dtype.value}) for a response",
+                fix="a response is one run of 4 u32",
                 loc=op.loc,
                 rule=Rule.ALIGNMENT,
             )
@@ -155,6 +155,12 @@ def _responses(s: Schedule) -> Iterator[ScheduleError]:
             yield ScheduleError(
                 "clusterlaunchcontrol.try_cancel by several lanes",
                 fix="put it into k.elect() or k.elect_thread()",
+                loc=op.loc,
+            )
+        if isinstance(op, ops.ClcQueryCancel) and op.dst.count != 1:
+            yield ScheduleError(
+                f"clusterlaunchcontrol.query_cancel to {op.dst.count} registers",
+                fix="name one register, for the tile",
                 loc=op.loc,
             )
 
