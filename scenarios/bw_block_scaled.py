@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from asyncsim import Rule, ScheduleBuilder, ScheduleError
+from asyncsim import Fill, Rule, ScheduleBuilder, ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Twin, scenario
 from asyncsim.scenarios.bw_strips import WARPS, Strips
@@ -32,6 +32,8 @@ class Format:
 
     kind: str
     dtype: str
+    elements: Fill
+    factors: Fill
     per_byte: int
     scale_vec: int
 
@@ -42,9 +44,9 @@ class Format:
 
 
 FORMATS = (
-    Format("mxf8f6f4", "e4m3", 1, 1),
-    Format("mxf4", "u8", 2, 2),
-    Format("mxf4nvf4", "u8", 2, 4),
+    Format("mxf8f6f4", "e4m3", Fill.RANDOM, Fill.UE8M0, 1, 1),
+    Format("mxf4", "u8", Fill.E2M1, Fill.UE8M0, 2, 2),
+    Format("mxf4nvf4", "u8", Fill.E2M1, Fill.UE4M3, 2, 4),
 )
 
 TWINS = (
@@ -109,10 +111,13 @@ def bw_block_scaled(
     steps, tiles = b.arg("steps", k // step), b.arg("tiles", raster.tiles)
     width, lines = k // how.per_byte, LINES * how.cells
     a_global, b_global = (
-        b.global_tensor(x, (s, width), how.dtype) for x, s in (("a", m), ("b", n))
+        b.global_tensor(x, (s, width), how.dtype, fill=how.elements)
+        for x, s in (("a", m), ("b", n))
     )
     sa_global, sb_global = (
-        b.global_tensor(x, (s // BLOCK * (k // step) * lines, LINE_BYTES), "u8")
+        b.global_tensor(
+            x, (s // BLOCK * (k // step) * lines, LINE_BYTES), "u8", fill=how.factors
+        )
         for x, s in (("scale_a", m), ("scale_b", n))
     )
     c_global = b.global_tensor("c", (m, n), c_type(f32), output=True)

@@ -48,6 +48,7 @@ from asyncsim.ir.dtype import SUMS, DType
 from asyncsim.ir.matrix import LANE_BYTES
 from asyncsim.memory.swizzle import REPEAT_BYTES
 
+_FILLS_OF_BYTES = frozenset({Fill.UE8M0, Fill.UE4M3, Fill.E2M1})
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
 
@@ -78,6 +79,7 @@ class Declarations:
     ) -> GlobalHandle:
         """A tensor in global memory: ``shape`` and ``strides`` in elements, row-major default.
 
+        ``fill``: what the host puts there; scale factors and numbers of four bits are named.
         ``tolerance``: how far an inexact output may be from its evaluation, for values up to 1; of
         the value beyond. 0 compares bit for bit.
         """
@@ -93,11 +95,18 @@ class Declarations:
                 fix="give one stride of 0 or more elements per dimension",
                 loc=caller(),
             )
+        kind = dtype_of(dtype)
+        if fill in _FILLS_OF_BYTES and kind is not DType.U8:
+            raise ScheduleError(
+                f"tensor {name!r} of {kind.value} filled with {fill.value}",
+                fix="that is a fill of bytes: declare it u8",
+                loc=caller(),
+            )
         decl = GlobalTensor(
             name=name,
             shape=extents,
             strides=tuple(whole(s) for s in strides),
-            dtype=dtype_of(dtype),
+            dtype=kind,
             output=output,
             fill=Fill.ZERO if output else fill,
             tolerance=tolerance,

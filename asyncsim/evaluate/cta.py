@@ -211,6 +211,17 @@ class Cluster:
         self.ctas = [Cta(schedule, tensors, order, self) for _ in range(schedule.cluster_ctas)]
         self._warps = schedule.warps * len(self.ctas)
         self.barrier = ClusterBarrierState(self._warps)
+        self._turns: dict[tuple[int, int], int] = {}
+
+    def come(self, rank: int, op_id: int) -> int:
+        """A CTA comes to an op that it executes together with its peer; how often it has before."""
+        turn = self.turns(rank, op_id)
+        self._turns[rank, op_id] = turn + 1
+        return turn
+
+    def turns(self, rank: int, op_id: int) -> int:
+        """How often a CTA has come to such an op."""
+        return self._turns.get((rank, op_id), 0)
 
     def ended(self, warp: int) -> None:
         """A warp, numbered through the CTAs, has ended: no barrier for all threads waits for it."""
@@ -220,6 +231,7 @@ class Cluster:
 
     def reset(self) -> None:
         self.in_flight.clear()
+        self._turns.clear()
         self.barrier = ClusterBarrierState(self._warps)
         for cta in self.ctas:
             cta.reset()

@@ -21,6 +21,11 @@ Purpose = Literal["verify", "timing"]
 
 _TABLE_SIZE = 1 << 16
 _WIDE = frozenset({DType.F32, DType.I32, DType.U32})
+_BYTES = {
+    Fill.UE8M0: np.array([126, 127, 128]),  # 0.5, 1, 2
+    Fill.UE4M3: np.array([0x30, 0x38, 0x3C, 0x40]),  # 0.5, 1, 1.5, 2
+    Fill.E2M1: np.arange(256),
+}
 
 
 def make_inputs(
@@ -32,7 +37,8 @@ def make_inputs(
     tensors get 0..65535, so that an element tells which tile it belongs to; narrower types, tf32
     and ``Fill.SMALL`` get -2..2 (unsigned: 0..3), so that fp32 sums of up to 2^22 products are
     exact. timing: standard normal, integers 0..65535 or the full range of an 8-bit type.
-    ``Fill.IOTA`` and ``Fill.ZERO`` hold for both.
+    ``Fill.IOTA``, ``Fill.ZERO`` and those of bytes that are no integers hold for both: scale
+    factors from 0.5 to 2.
     """
     kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
     inputs: dict[str, Array] = {}
@@ -82,7 +88,9 @@ def hashed(indices: Array, key: int) -> Array:
 def verify_values(tensor: GlobalTensor) -> Array:
     """The values that the elements of a tensor have where data are verified."""
     dtype = tensor.dtype
-    if dtype in _WIDE and tensor.fill is not Fill.SMALL:
+    if tensor.fill in _BYTES:
+        integers: Array = _BYTES[tensor.fill]
+    elif dtype in _WIDE and tensor.fill is not Fill.SMALL:
         integers = np.arange(_TABLE_SIZE)
     elif dtype in (DType.U8, DType.U32):
         integers = np.arange(4)
@@ -94,6 +102,8 @@ def verify_values(tensor: GlobalTensor) -> Array:
 def _timing_table(tensor: GlobalTensor, rng: np.random.Generator) -> Array:
     """65,536 draws to pick from: as good as fresh ones for power and timing, and much faster."""
     dtype = tensor.dtype
+    if tensor.fill in _BYTES:
+        return verify_values(tensor)
     if dtype in (DType.I8, DType.U8):
         return rng.integers(0, 256, _TABLE_SIZE, dtype=np.uint8).view(numpy_dtype(dtype))
     if dtype in (DType.I32, DType.U32):

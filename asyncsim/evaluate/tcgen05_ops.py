@@ -42,7 +42,7 @@ def tcgen05_step(op: Tcgen05Op, use: Operands, warp: int, cta: Cta) -> Step:
         case ops.Tcgen05Alloc():
             return _alloc(op, cta)
         case ops.Tcgen05Dealloc():
-            return lambda v: _dealloc(op, cta)
+            return _dealloc(op, cta)
         case ops.Tcgen05RelinquishAllocPermit():
             return lambda v: cta.tensor_memory.allocator.relinquish(0)
         case ops.Tcgen05Mma():
@@ -85,12 +85,43 @@ def _alloc(op: ops.Tcgen05Alloc, cta: Cta) -> Step:
     def why() -> str:
         return f"{op.columns} columns are not free: {memory.allocator.used} of 512 are allocated"
 
-    return lambda v: None if take() else Blocked(op, take, why)
+    return _together(op, cta, take, why)
 
 
-def _dealloc(op: ops.Tcgen05Dealloc, cta: Cta) -> None:
-    first = int(_word(cta, op.address)[0]) + op.offset
-    cta.tensor_memory.allocator.dealloc(0, first, op.columns)
+def _dealloc(op: ops.Tcgen05Dealloc, cta: Cta) -> Step:
+    def free() -> bool:
+        first = int(_word(cta, op.address)[0]) + op.offset
+        cta.tensor_memory.allocator.dealloc(0, first, op.columns)
+        return True
+
+    return _together(op, cta, free, lambda: "")
+
+
+def _together(
+    op: ops.Tcgen05Alloc | ops.Tcgen05Dealloc,
+    cta: Cta,
+    done: Callable[[], bool],
+    why: Callable[[], str],
+) -> Step:
+    """A step that ends when it is ``done``, which of a pair is tried when both CTAs are there."""
+    if op.cta_group == 1:
+        return lambda v: None if done() else Blocked(op, done, why)
+    cluster = cta.cluster
+    rank = cluster.ctas.index(cta)
+
+    def step(values: Values) -> Blocked | None:
+        turn = cluster.come(rank, op.id)
+
+        def ready() -> bool:
+            return cluster.turns(rank ^ 1, op.id) > turn and done()
+
+        def missing() -> str:
+            there = cluster.turns(rank ^ 1, op.id) > turn
+            return why() if there else f"CTA {rank ^ 1} of the pair has not come to it"
+
+        return None if ready() else Blocked(op, ready, missing)
+
+    return step
 
 
 # -- the tensor pipe ---------------------------------------------------------------------------

@@ -47,13 +47,17 @@ class Fill(Enum):
     """How the host fills a tensor before a run.
 
     RANDOM: values of the tensor's type. SMALL: random, and small integers where data are verified,
-    so that sums of products stay exact. IOTA: the linear index. ZERO.
+    so that sums of products stay exact. IOTA: the linear index. ZERO. Of bytes that are no
+    integers: UE8M0 and UE4M3, scale factors around one; E2M1, any two numbers of four bits.
     """
 
     RANDOM = "random"
     SMALL = "small"
     IOTA = "iota"
     ZERO = "zero"
+    UE8M0 = "ue8m0"
+    UE4M3 = "ue4m3"
+    E2M1 = "e2m1"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,12 +48,13 @@ class TimedClusterBarrier(ClusterBarrierState):
 class ClusterState:
     """One cluster of a launch (of one CTA, without clusters)."""
 
-    __slots__ = ("_ctas", "barrier", "left", "slots")
+    __slots__ = ("_alone", "_ctas", "barrier", "left", "slots")
 
     def __init__(self, size: int, warps: int) -> None:
         self._ctas: list[Cta | None] = [None] * size
         self.barrier = TimedClusterBarrier(size * warps)
         self.left = size  # CTAs that have not ended
+        self._alone: dict[tuple[int, int], list[Agent]] = {}  # by pair and op
 
     def join(self, rank: int, cta: Cta) -> None:
         self._ctas[rank] = cta
@@ -64,6 +65,18 @@ class ClusterState:
         if found is None:
             raise SyncFault(Rule.PEER_NOT_STARTED, f"CTA {rank} of the cluster has not started")
         return found
+
+    def meet(self, op_id: int, agent: Agent) -> Agent | None:
+        """The peer CTA's agent at an op that both execute together; if it is not there yet, None,
+        and the agent is remembered."""
+        rank = agent.cta.rank
+        waiting = self._alone.setdefault((rank // 2, op_id), [])
+        peer = next((other for other in waiting if other.cta.rank != rank), None)
+        if peer is None:
+            waiting.append(agent)
+        else:
+            waiting.remove(peer)
+        return peer
 
     def members(self) -> list[Cta]:
         """The CTAs that have started, by rank."""

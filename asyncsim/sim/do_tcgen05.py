@@ -7,6 +7,7 @@ when the last of it is complete. See docs/model-notes.md.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, assert_never
 
 from asyncsim.ir import op as ops
@@ -62,7 +63,7 @@ def _pair_step(
     b: Bound, op: ops.Tcgen05Alloc | ops.Tcgen05Dealloc, run: Run, cost: int, columns: int
 ) -> Maker:
     step = b.step(run, cost)
-    step.value, step.name = columns, op.address.tile
+    step.value, step.name, step.count = columns, op.address.tile, op.cta_group
     return b.constant(step)
 
 
@@ -71,16 +72,42 @@ def _pair_step(
 
 def alloc(a: Agent, s: Step) -> bool:
     """The columns of an SM are shared by its CTAs: first come, first served."""
-    a.model.clock.post(max(a.t, a.model.clock.now), a.key, _alloc_asked, a)
+    return _ask(a, _allocated)
+
+
+def dealloc(a: Agent, s: Step) -> bool:
+    return _ask(a, _freed)
+
+
+def _ask(a: Agent, then: Callable[[Agent], bool]) -> bool:
+    a.model.clock.post(max(a.t, a.model.clock.now), a.key, _asked, (a, then))
     return False
 
 
-def _alloc_asked(a: Agent) -> None:
-    if _take(a):
+def _asked(args: tuple[Agent, Callable[[Agent], bool]]) -> None:
+    """The two CTAs of a pair go on together, when both are there."""
+    a, then = args
+    s = a.blocked
+    assert s is not None
+    if s.count == 2:
+        peer = a.cta.cluster.meet(s.op_id, a)
+        if peer is None:
+            return
+        assert peer.blocked is not None
+        if a.t > peer.t:
+            peer.enabled(peer.blocked, a.t, a.cause())
+        if then(peer):
+            peer.resume()
+    if then(a):
         a.advance()
-    else:
-        a.cta.sm.tmem_waiters.append(a)
     a.model.drain()
+
+
+def _allocated(a: Agent) -> bool:
+    if _take(a):
+        return True
+    a.cta.sm.tmem_waiters.append(a)
+    return False
 
 
 def _take(a: Agent) -> bool:
@@ -95,12 +122,7 @@ def _take(a: Agent) -> bool:
     return True
 
 
-def dealloc(a: Agent, s: Step) -> bool:
-    a.model.clock.post(max(a.t, a.model.clock.now), a.key, _freed, a)
-    return False
-
-
-def _freed(a: Agent) -> None:
+def _freed(a: Agent) -> bool:
     s, sm = a.blocked, a.cta.sm
     assert s is not None
     sm.tmem.dealloc(a.cta.number, a.cta.tmem.pop(s.name, 0), s.value)
@@ -116,8 +138,7 @@ def _freed(a: Agent) -> None:
         else:
             sm.tmem_waiters.append(other)
     do_sync.fence(a, s)
-    a.advance()
-    a.model.drain()
+    return True
 
 
 def relinquish(a: Agent, s: Step) -> bool:

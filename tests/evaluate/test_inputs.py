@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -48,6 +49,24 @@ def test_sums_of_8192_products_of_bf16_are_exact_in_fp32():
     x = make_inputs(schedule_of("bf16", shape=(8, 8192)))
     a, b = x["x"].astype(np.float32), x["y"].astype(np.float32)
     assert np.array_equal((a @ b.T).astype(np.float64), a.astype(np.float64) @ b.T)
+
+
+@pytest.mark.parametrize("purpose", ["verify", "timing"])
+def test_scale_factors_are_around_one(purpose):
+    found = {
+        fill: make_inputs(schedule_of("u8", fill=fill), purpose=purpose)["x"]
+        for fill in (Fill.UE8M0, Fill.UE4M3, Fill.E2M1)
+    }
+    assert set(found[Fill.UE8M0].view(ml_dtypes.float8_e8m0fnu).astype(float).flat) == {0.5, 1, 2}
+    unsigned = found[Fill.UE4M3].view(ml_dtypes.float8_e4m3fn).astype(float)
+    assert set(unsigned.flat) == {0.5, 1, 1.5, 2}
+    assert len(np.unique(found[Fill.E2M1])) == 256
+
+
+def test_a_fill_of_bytes_is_for_bytes():
+    with pytest.raises(ScheduleError, match="tensor 'x' of f32 filled with ue8m0") as caught:
+        schedule_of("f32", fill=Fill.UE8M0)
+    assert "declare it u8" in str(caught.value)
 
 
 def test_the_seed_decides_and_tensors_differ():

@@ -108,6 +108,12 @@ def test_memory_that_stays_allocated_is_a_leak() -> None:
     assert caught.value.rule is Rule.TMEM_LEAK
 
 
+def test_one_of_a_pair_does_not_free_alone() -> None:
+    s = pair(bug="one_frees")
+    with pytest.raises(EvaluateError, match="CTA 1 of the pair has not come to it"):
+        evaluate(s, make_inputs(s))
+
+
 def copied(shape: str, rows: int, row_bytes: int, *, shift: bool = False):
     s = moves(shape, rows, row_bytes, shift=shift)
     inputs = make_inputs(s)

@@ -159,3 +159,38 @@ def test_memory_that_is_not_freed_blocks_the_next_cta() -> None:
     k.tcgen05.alloc(word[0], 512)
     with pytest.raises(Deadlock, match=r"at Tcgen05Alloc"):
         cycles(k.finish())
+
+
+def late_peer(group: int) -> Schedule:
+    """Rank 1 has work before it allocates, rank 0 after it has."""
+    k = ScheduleBuilder("late_peer", archs=("sm_100a",))
+    k.grid(2)
+    k.cluster(2)
+    k.block(1)
+    word = k.smem_tile("word", (1, 1), "u32")
+    k.cluster_barrier.sync()
+
+    def work(rank: int) -> None:
+        with k.when(k.cta_rank == rank), k.loop(1000):
+            k.bar.sync()
+
+    work(1)
+    k.tcgen05.alloc(word[0], 32, cta_group=group)
+    work(0)
+    k.tcgen05.dealloc(word[0], 32, cta_group=group)
+    k.cluster_barrier.sync()
+    return k.finish()
+
+
+def test_the_alloc_of_a_pair_waits_for_its_peer() -> None:
+    apart, together = cycles(late_peer(1)), cycles(late_peer(2))
+    assert together > 1.5 * apart
+    ahead = simulate(late_peer(2), B200, certified=True).cycles
+    assert ahead == together
+
+
+def test_one_of_a_pair_does_not_free_alone() -> None:
+    from asyncsim.sim.simulate import Deadlock
+
+    with pytest.raises(Deadlock, match=r"at Tcgen05Dealloc"):
+        cycles(pair(bug="one_frees"))
