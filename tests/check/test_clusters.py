@@ -1,4 +1,6 @@
-"""Clusters: DSMEM, cluster barriers, multicast, remote arrives, reductions of all CTAs."""
+"""Clusters: DSMEM, cluster barriers, multicast, remote arrives, reductions of all CTAs.
+
+Schedules of the documents among them: D4 (a pair's sum), D9 (a multicast), D10 (reductions)."""
 
 from __future__ import annotations
 
@@ -51,6 +53,7 @@ def pair_sum(*, first: bool = True, last: bool = True, relaxed: bool = False) ->
 
 
 def test_pair_sum_over_distributed_shared_memory() -> None:
+    """D4, D4a, D4b."""
     assert_clean(pair_sum())
     assert_finds(pair_sum(first=False), Rule.READ_BEFORE_ARRIVAL)
     assert_finds(pair_sum(last=False), Rule.PEER_EXITED, "CTA 1 may have exited when ld.shared")
@@ -106,6 +109,7 @@ def multicast(
 
 @pytest.mark.parametrize("ranks", [2, 4])
 def test_multicast_load(ranks: int) -> None:
+    """D9: the fence before the cluster meets, D9a to D9c, and the fence after."""
     assert_clean(multicast(ranks=ranks))
     assert_finds(multicast(ranks=ranks, half=True), Rule.TX_BYTES_MISMATCH)
     assert_finds(multicast(ranks=ranks, armed=False), Rule.RECEIVER_NOT_ARMED, "expects 0 bytes")
@@ -137,6 +141,7 @@ def store_all(*, reduce: str = "", plain_too: bool = False, dtype: str = "u32") 
 
 @pytest.mark.parametrize("op", ["add", "min", "max", "and", "or", "xor"])
 def test_reductions_of_one_operator_commute(op: str) -> None:
+    """D10."""
     assert_clean(store_all(reduce=op))
 
 
