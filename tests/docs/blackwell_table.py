@@ -7,15 +7,20 @@ from dataclasses import dataclass
 
 from asyncsim import ScheduleBuilder
 from asyncsim.ir.schedule import Schedule
-from asyncsim.machine import load_machine
+from asyncsim.machine import TICKS_PER_CYCLE, load_machine
 from asyncsim.scenarios.bw_gemm import bw_gemm
 from asyncsim.scenarios.bw_gemm_2cta import bw_gemm_2cta
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.sim import simulate
+from asyncsim.sim.do_tcgen05 import completion
+from asyncsim.sim.numbers import Numbers
+from tests.docs.blackwell_features import FEATURES
+from tests.docs.nodes import link
 from tests.docs.pages import ROOT
+from tests.sim.test_tcgen05 import COMPLETIONS, instruction
 
 BLACKWELL_PAGE = ROOT / "docs" / "blackwell.md"
-MARK, END = "<!-- predicted -->\n", "<!-- end -->\n"
+MARK, TESTS_MARK, END = "<!-- predicted -->\n", "<!-- tests -->\n", "<!-- end -->\n"
 
 # Cycles an instruction with a commit and a wait after each ``depth``, A in tensor memory, m = 128.
 CHAINS = {
@@ -25,9 +30,14 @@ CHAINS = {
 }
 # Cycles a box of a loop that streams HBM on every SM, by bytes and stages.
 BOXES = {
+    512: {1: 900, 2: 467, 4: 257},
+    1024: {1: 927, 2: 483, 4: 270},
+    2048: {1: 968, 2: 508, 4: 282},
     4096: {1: 1038, 2: 546, 4: 314},
     8192: {1: 1258, 2: 663, 4: 406},
     16384: {1: 1405, 2: 826, 4: 659},
+    32768: {1: 1757, 2: 1328, 4: 1364},
+    65536: {1: 2698, 2: 2671},
 }
 PEAK_TFLOPS = 2250  # bf16, dense: NVIDIA B200 datasheet
 LADDER = {"m": 4096, "n": 8192, "k": 4096}
@@ -98,6 +108,17 @@ def chain_rows() -> Iterator[Row]:
             yield Row(f"m128n{n}, commit and wait every {depth}", published, more / (64 * depth))
 
 
+def completion_rows() -> Iterator[Row]:
+    """One instruction alone: from its issue until the wait for its commit returns."""
+    for (m, group, in_tensor_memory), by_n in COMPLETIONS.items():
+        source = "tensor" if in_tensor_memory else "shared"
+        for n, published in by_n.items():
+            op = instruction(m, n, group, in_tensor_memory)
+            predicted = completion(Numbers(load_machine("b200")), op) / TICKS_PER_CYCLE
+            ctas = "a pair of CTAs" if group == 2 else "one CTA"
+            yield Row(f"m{m}n{n}, {ctas}, A in {source} memory", published, predicted)
+
+
 def box_rows() -> Iterator[Row]:
     for size, by_stages in BOXES.items():
         for stages, published in by_stages.items():
@@ -105,7 +126,7 @@ def box_rows() -> Iterator[Row]:
             few, many = (tma_ring.build({**params, "tiles": tiles}) for tiles in (32, 96))
             predicted = (_cycles(many) - _cycles(few)) / 64
             yield Row(
-                f"{size // 1024} KB, {stages} stage{'s' * (stages > 1)}", published, predicted
+                f"{size / 1024:g} KB, {stages} stage{'s' * (stages > 1)}", published, predicted
             )
 
 
@@ -138,8 +159,17 @@ def table(rows: Iterator[Row]) -> str:
 def with_figures(text: str) -> str:
     """The page with its tables made anew, in order."""
     parts = text.split(MARK)
-    tables = (chain_rows, box_rows, gemm_rows)
-    made = [parts[0]]
+    tables = (completion_rows, chain_rows, box_rows, gemm_rows)
+    made = [_with_tests(parts[0])]
     for rows, part in zip(tables, parts[1:], strict=True):
         made.append(f"{MARK}{table(rows())}{END}{part.split(END, 1)[1]}")
     return "".join(made)
+
+
+def _with_tests(text: str) -> str:
+    before, rest = text.split(TESTS_MARK)
+    lines = ["| | tests |", "| --- | --- |"]
+    for feature, nodes in FEATURES.items():
+        links = ", ".join(link(node, BLACKWELL_PAGE) for node in nodes)
+        lines.append(f"| {feature} | {links} |")
+    return f"{before}{TESTS_MARK}" + "\n".join(lines) + f"\n{END}{rest.split(END, 1)[1]}"

@@ -2,12 +2,29 @@
 
 from __future__ import annotations
 
-from tests.docs.blackwell_table import BLACKWELL_PAGE, chain_rows, gemm_rows, with_figures
+from tests.docs.blackwell_features import FEATURES
+from tests.docs.blackwell_table import (
+    BLACKWELL_PAGE,
+    box_rows,
+    chain_rows,
+    gemm_rows,
+    with_figures,
+)
+from tests.docs.nodes import faults
 
 
 def test_the_tables_are_current() -> None:
     text = BLACKWELL_PAGE.read_text(encoding="utf-8")
     assert with_figures(text) == text, "run `python -m tests.docs`"
+
+
+def test_every_feature_has_tests_that_exist() -> None:
+    assert [fault for nodes in FEATURES.values() for node in nodes for fault in faults(node)] == []
+
+
+def test_loads_are_predicted_within_a_quarter_and_slow_rather_than_fast() -> None:
+    errors = [row.error for row in box_rows()]
+    assert min(errors) > -5 and max(errors) < 25
 
 
 def test_chains_of_instructions_are_within_two_and_a_half_percent() -> None:
