@@ -187,7 +187,7 @@ def _input(t: GlobalTensor) -> str:
             )
         return f"fill_iota(t_{t.name});"
     key, values = key_of(t, 0), verify_values(t)
-    if len(values) > 16:
+    if len(values) > 256:
         return f"fill_wide(t_{t.name}, {key:#x});"
     bits = values.view(f"u{values.itemsize}")
     numbers = " ".join(f"{v:g}" for v in values.astype("f4"))
