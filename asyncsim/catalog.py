@@ -13,6 +13,7 @@ from types import FunctionType, ModuleType
 from typing import Any
 
 from asyncsim.errors import UsageError
+from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenario import Scenario, scenario
 from asyncsim.suggest import did_you_mean
@@ -130,23 +131,24 @@ def _usable(value: object, module: ModuleType) -> bool:
         return value.function.__module__ == module.__name__
     if isinstance(value, FunctionType):
         return value.__module__ == module.__name__
-    return isinstance(value, Schedule)
+    return isinstance(value, Schedule | Program)
 
 
 def _says_schedule(value: object) -> bool:
-    if isinstance(value, Schedule):
+    if isinstance(value, Schedule | Program):
         return True
     said = getattr(value, "__annotations__", {}).get("return")
-    return said is Schedule or said == "Schedule"
+    return said in (Schedule, Program, "Schedule", "Program")
 
 
 def _as_scenario(value: Any, path: str, name: str) -> Scenario:
     if isinstance(value, Scenario):
         return value
-    if isinstance(value, Schedule):
+    if isinstance(value, Schedule | Program):
+        kind = "schedule" if isinstance(value, Schedule) else "program"
         return Scenario(
             name=name,
-            summary=f"schedule {value.name!r} of {Path(path).name}",
+            summary=f"{kind} {value.name!r} of {Path(path).name}",
             archs=value.archs,
             function=lambda: value,
             params={},

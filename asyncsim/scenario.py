@@ -1,7 +1,7 @@
 """Scenarios: named schedules with parameters and broken twins.
 
-A scenario is a function that returns a Schedule, decorated with ``@scenario``. Its parameters are
-integers with defaults, passed by keyword; ``twin`` selects a deliberate bug.
+A scenario is a function that returns a Schedule, or a Program of two, decorated with ``@scenario``.
+Its parameters are integers with defaults, passed by keyword; ``twin`` selects a deliberate bug.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from asyncsim.errors import UsageError
+from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule, Severity
 from asyncsim.suggest import did_you_mean
@@ -40,7 +41,7 @@ class Scenario:
     name: str
     summary: str
     archs: tuple[str, ...]
-    function: Callable[..., Schedule]
+    function: Callable[..., Schedule | Program]
     params: Mapping[str, int]
     twins: tuple[Twin, ...]
 
@@ -59,6 +60,15 @@ class Scenario:
         return values
 
     def build(self, params: Mapping[str, int] | None = None, twin: str = "") -> Schedule:
+        """``trace`` of one schedule. Raises UsageError for a Program."""
+        traced = self.trace(params, twin)
+        if isinstance(traced, Program):
+            raise UsageError(
+                f"scenario {self.name!r} is a Program of two schedules; this takes one of them"
+            )
+        return traced
+
+    def trace(self, params: Mapping[str, int] | None = None, twin: str = "") -> Schedule | Program:
         """Trace with these parameters over the defaults. Raises ScheduleError and UsageError."""
         values = self.values(params, twin)
         if self.twins:
@@ -79,10 +89,10 @@ class Scenario:
 
 def scenario(
     *, summary: str, archs: Sequence[str] = ("sm_90a",), twins: Sequence[Twin] = ()
-) -> Callable[[Callable[..., Schedule]], Scenario]:
+) -> Callable[[Callable[..., Schedule | Program]], Scenario]:
     """Make a Scenario of a function whose parameters are integers with defaults."""
 
-    def wrap(function: Callable[..., Schedule]) -> Scenario:
+    def wrap(function: Callable[..., Schedule | Program]) -> Scenario:
         params: dict[str, int] = {}
         for name, p in inspect.signature(function).parameters.items():
             if name == "twin":

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from asyncsim.cli.progress import working
 from asyncsim.cli.subject import Subject, load_machine_for
 from asyncsim.errors import UsageError
+from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 
 if TYPE_CHECKING:
@@ -61,6 +62,8 @@ def advise(
         raise UsageError("--lint is for clean schedules; use --repair, or mend the findings first")
     if schedule is None or not (args.repair or args.lint):
         return advice
+    if not isinstance(schedule, Schedule):
+        raise UsageError("--repair and --lint change one schedule; name one of the two")
     from asyncsim.repair import omissions, removable, repairs
 
     priced = machine or _usual(subject)

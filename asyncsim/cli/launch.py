@@ -9,11 +9,13 @@ from asyncsim.cli.output import wrap
 from asyncsim.cli.subject import Subject
 from asyncsim.errors import EnvironmentError_, UsageError
 from asyncsim.ir import op as ops
+from asyncsim.ir.program import Program
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Finding, Rule
 
 if TYPE_CHECKING:
-    from asyncsim.hw.launch import RunResult
+    from asyncsim.hw.launch import ProgramResult, RunResult
+    from asyncsim.trace import Trace
 
 STAMPED_OPS = 4096
 # A wait without a bound, or an access that faults: no guard can end these.
@@ -29,10 +31,15 @@ NEVER_LAUNCHED = (
 class Outcome:
     """``result`` of a launch, or in one line why there is none. ``failed``: the launch broke."""
 
-    result: RunResult | None = None
+    result: RunResult | ProgramResult | None = None
     not_run: str = ""
     lacks_gpu: bool = False
     failed: str = ""
+
+    @property
+    def trace(self) -> Trace | None:
+        """The measured timeline, if one was asked for; programs have none."""
+        return getattr(self.result, "trace", None)
 
     @property
     def trouble(self) -> str:
@@ -62,19 +69,23 @@ def launch(subject: Subject, proven: CheckResult, *, arch: str, l2: str, stamps:
 
 def _launch(subject: Subject, proven: CheckResult, *, arch: str, l2: str, stamps: bool) -> Outcome:
     from asyncsim.hw.compile import CompileError
-    from asyncsim.hw.launch import run_schedule
+    from asyncsim.hw.launch import run_program, run_schedule
     from asyncsim.hw.launch.child_process import LaunchFailed
     from asyncsim.hw.launch.prepare import Stamps
 
     assert subject.schedule is not None
+    result: RunResult | ProgramResult
     try:
-        result = run_schedule(
-            subject.schedule,
-            arch=arch,
-            l2=l2,
-            stamps=Stamps(capacity=STAMPED_OPS) if stamps else None,
-            broken=proven.verdict is not Verdict.CLEAN or bool(subject.twin),
-        )
+        if isinstance(subject.schedule, Program):
+            result = run_program(subject.schedule, arch=arch, l2=l2)
+        else:
+            result = run_schedule(
+                subject.schedule,
+                arch=arch,
+                l2=l2,
+                stamps=Stamps(capacity=STAMPED_OPS) if stamps else None,
+                broken=proven.verdict is not Verdict.CLEAN or bool(subject.twin),
+            )
     except EnvironmentError_ as error:
         return Outcome(not_run=str(error), lacks_gpu=True)
     except LaunchFailed as error:
@@ -99,11 +110,11 @@ def why_not_launched(subject: Subject, proven: CheckResult) -> str:
 
 
 def _blocks_at_hardware(subject: Subject, finding: Finding) -> bool:
-    assert subject.schedule is not None
     if finding.rule is not Rule.DEADLOCK:
         return False
     places = {p.op_id for p in finding.where}
-    return any(o.id in places and isinstance(o, ops.BarSync) for o in subject.schedule.ops())
+    every = (o for kernel in subject.kernels for o in kernel.ops())
+    return any(o.id in places and isinstance(o, ops.BarSync) for o in every)
 
 
 def measured_json(outcome: Outcome) -> dict[str, Any] | None:

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Subject:
-    """A scenario with parameters. ``schedule`` is None when building it broke a rule: then
-    ``finding`` says which."""
+    """A scenario with parameters. ``schedule`` is one, or a Program of two; None when building it
+    broke a rule: then ``finding`` says which."""
 
     scenario: Scenario
     spec: str
     params: dict[str, int]
     twin: str
-    schedule: Schedule | None
+    schedule: Schedule | Program | None
     finding: Finding | None = None
 
     @property
@@ -43,7 +43,14 @@ class Subject:
         """It comes with asyncsim; a file may define another scenario of the same name."""
         return self.scenario.function.__module__.startswith("asyncsim.scenarios.")
 
-    def needs_schedule(self) -> Schedule:
+    @property
+    def kernels(self) -> tuple[Schedule, ...]:
+        """The schedules, in the order of their launch."""
+        if self.schedule is None:
+            return ()
+        return self.schedule.kernels if isinstance(self.schedule, Program) else (self.schedule,)
+
+    def needs_schedule(self) -> Schedule | Program:
         """The schedule, for commands that cannot do without. Raises ScheduleError."""
         if self.schedule is None:
             assert self.finding is not None
@@ -66,17 +73,12 @@ def build_subject(scenario: Scenario, spec: str, given: dict[str, int], twin: st
     schedule, finding = None, None
     try:
         with stranger(f"building {scenario.name}"):
-            schedule = scenario.build(given, twin)
+            schedule = scenario.trace(given, twin)
     except ScheduleError as error:
         if error.rule is None:
             raise
         finding = as_finding(error)
-    if isinstance(schedule, Program):
-        raise UsageError(
-            f"{spec} returned a Program; commands take one Schedule, and `asyncsim.check` in "
-            "Python takes both"
-        )
-    if finding is None and not isinstance(schedule, Schedule):
+    if finding is None and not isinstance(schedule, Schedule | Program):
         raise UsageError(
             f"{spec} returned {type(schedule).__name__}, not a Schedule; end it with "
             "`return k.finish()`"
@@ -112,7 +114,7 @@ def as_finding(error: ScheduleError) -> Finding:
     )
 
 
-def load_machine_for(name: str, schedule: Schedule | None) -> Machine:
+def load_machine_for(name: str, schedule: Schedule | Program | None) -> Machine:
     """The machine of ``--machine``, fit for the schedule. Raises UsageError, MachineError."""
     from asyncsim.machine import load_machine
 

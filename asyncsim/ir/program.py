@@ -42,6 +42,11 @@ class Program:
         return f"{self.primary.name} and {self.dependent.name}"
 
     @property
+    def archs(self) -> tuple[str, ...]:
+        """The architectures that both are written for."""
+        return tuple(a for a in self.primary.archs if a in self.dependent.archs)
+
+    @property
     def shared(self) -> dict[str, GlobalTensor]:
         """The tensors of both kernels, by name."""
         mine = {t.name: t for t in self.primary.of_kind(GlobalTensor)}

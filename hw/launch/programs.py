@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,9 +27,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgramResult:
-    """``verification``: of all that both kernels write; ``timing``: from the first CTA of the first
-    kernel to the last of the dependent one; ``diagnosis``: where a launch was abandoned."""
+    """``gpu``: its facts. ``verification``: of all that both kernels write; ``timing``: from the
+    first CTA of the first kernel to the last of the dependent one; ``diagnosis``: where a launch
+    was abandoned.
+    """
 
+    gpu: dict[str, Any]
     verification: Verification | None = None
     timing: Timing | None = None
     diagnosis: Diagnosis | None = None
@@ -37,7 +41,7 @@ class ProgramResult:
 def run_program(
     program: Program,
     *,
-    child: Child,
+    child: Child | None = None,
     arch: str = "sm_90a",
     launches: int = 20,
     warmups: int = 3,
@@ -47,21 +51,48 @@ def run_program(
 ) -> ProgramResult:
     """Verify one launch of both kernels, then time ``launches`` (0: do not). Raises as
     ``run_schedule``."""
+    with nullcontext(child) if child else Child() as owner:
+        return _run(program, owner, arch, launches, warmups, l2, seed, timeout_s)
+
+
+def _run(
+    program: Program,
+    child: Child,
+    arch: str,
+    launches: int,
+    warmups: int,
+    l2: str,
+    seed: int,
+    timeout_s: float,
+) -> ProgramResult:
     from asyncsim.evaluate import make_inputs
 
     inputs = make_inputs(program, seed=seed)
     reply, outputs = _launch(program, child, arch, inputs, 1, 0, "warm", timeout_s)
     stopped = diagnose(program.kernels[reply.kernel], reply.report)
     if stopped is not None:
-        return ProgramResult(diagnosis=stopped)
-    verification = expected_of(program, inputs, 0).compare(outputs)
+        return ProgramResult(gpu=reply.gpu, diagnosis=stopped)
+    verification = _verified(program, inputs, outputs)
     if not launches:
-        return ProgramResult(verification=verification)
+        return ProgramResult(gpu=reply.gpu, verification=verification)
+    ctas = sum(kernel.ctas for kernel in program.kernels)
     inputs = make_inputs(program, seed=seed, purpose="timing")
     reply, _ = _launch(program, child, arch, inputs, launches, warmups, l2, timeout_s)
     stopped = diagnose(program.kernels[reply.kernel], reply.report)
-    timing = None if stopped else timing_of(reply, ctas=sum(k.ctas for k in program.kernels), l2=l2)
-    return ProgramResult(verification=verification, timing=timing, diagnosis=stopped)
+    timing = None if stopped else timing_of(reply, ctas=ctas, l2=l2)
+    return ProgramResult(gpu=reply.gpu, verification=verification, timing=timing, diagnosis=stopped)
+
+
+def _verified(
+    program: Program, inputs: dict[str, Array], outputs: dict[str, Array]
+) -> Verification:
+    from asyncsim.evaluate import EvaluateError
+
+    try:
+        return expected_of(program, inputs, 0).compare(outputs)
+    except (EvaluateError, ScheduleError) as error:
+        ctas = sum(kernel.ctas for kernel in program.kernels)
+        return Verification(ctas=ctas, of_ctas=ctas, elements=0, wrong=0, first=str(error))
 
 
 def _launch(

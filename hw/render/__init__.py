@@ -4,7 +4,7 @@ One ``match`` for each PTX family (mbarrier, copy, sync, tensor, memory), each e
 ``assert_never``. Needs no CUDA package. See docs/hardware.md.
 """
 
-from asyncsim.hw.render.kernel import kernel_text, render
+from asyncsim.hw.render.kernel import joined, kernel_text, render
 from asyncsim.hw.render.model import Parameter, ParameterKind, Rendered, Variant
 
-__all__ = ["Parameter", "ParameterKind", "Rendered", "Variant", "kernel_text", "render"]
+__all__ = ["Parameter", "ParameterKind", "Rendered", "Variant", "joined", "kernel_text", "render"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from asyncsim.errors import ScheduleError
@@ -75,6 +75,20 @@ def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -
         op_count=1 + max((o.id for o in schedule.ops()), default=-1),
         warps=schedule.warps,
     )
+
+
+def joined(rendered: Sequence[Rendered], kernels: Iterable[str] | None = None) -> str:
+    """Several kernels in one text: the device code of all of them once, then the kernels, or
+    ``kernels`` in their place. Raises ScheduleError if two have one name."""
+    names = [r.kernel_name for r in rendered]
+    if len(set(names)) < len(names):
+        raise ScheduleError(
+            f"both kernels are called {names[0]}", fix="give the two schedules two names"
+        )
+    files = dict.fromkeys(f for r in rendered for f in r.device)
+    functions = dict.fromkeys(f for r in rendered for f in r.functions)
+    texts = [kernel_text(r) for r in rendered] if kernels is None else kernels
+    return "\n".join([device_code(files), *functions, "", *texts])
 
 
 def kernel_text(rendered: Rendered) -> str:

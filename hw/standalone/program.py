@@ -10,8 +10,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.evaluate.inputs import key_of, make_inputs, verify_values
 from asyncsim.hw.launch.prepare import start_byte
 from asyncsim.hw.launch.verify import Expected, expected_of
-from asyncsim.hw.render import Rendered, kernel_text, render
-from asyncsim.hw.render.kernel import device_code
+from asyncsim.hw.render import joined, kernel_text, render
 from asyncsim.hw.standalone.expected import Comparison, comparisons
 from asyncsim.hw.standalone.launches import Kernel, type_name
 from asyncsim.ir.decl import Fill, GlobalTensor, TensorMap
@@ -51,7 +50,7 @@ def standalone(subject: Schedule | Program, arch: str = "sm_90a") -> str:
     parts = [
         _head(subject, arch),
         _includes(),
-        kernels_text(rendered),
+        joined(rendered, (_for_arch(kernel_text(r), r.arch) for r in rendered)),
         (_HERE / "host.cuh").read_text(encoding="utf-8"),
         (_HERE / "maps.cuh").read_text(encoding="utf-8") if maps else "",
         *(_tables(c) for c in compared),
@@ -60,22 +59,9 @@ def standalone(subject: Schedule | Program, arch: str = "sm_90a") -> str:
     return "\n".join(part for part in parts if part)
 
 
-def kernels_text(rendered: list[Rendered]) -> str:
-    """Device code once, then the kernels. nvcc's ``-arch=sm_90a`` goes through the text for plain
-    sm_90 as well, where none of it exists: there the bodies are empty."""
-    names = [r.kernel_name for r in rendered]
-    if len(set(names)) < len(names):
-        raise ScheduleError(
-            f"both kernels are called {names[0]}", fix="give the two schedules two names"
-        )
-    files = dict.fromkeys(f for r in rendered for f in r.device)
-    functions = dict.fromkeys(f for r in rendered for f in r.functions)
-    return "\n".join(
-        [device_code(files), *functions, "", *(_for_arch(kernel_text(r), r.arch) for r in rendered)]
-    )
-
-
 def _for_arch(kernel: str, arch: str) -> str:
+    """nvcc's ``-arch=sm_90a`` goes through the text for plain sm_90 as well, where what the kernel
+    is made of does not exist: there its body is empty."""
     if not arch.endswith("a"):
         return kernel
     head, _, body = kernel.partition(") {\n")

@@ -11,7 +11,6 @@ from asyncsim.cli.progress import working
 from asyncsim.cli.subject import Subject, load_machine_for, load_subject
 from asyncsim.cli.verdict import with_user_code
 from asyncsim.errors import UsageError
-from asyncsim.ir.schedule import Schedule
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -37,7 +36,7 @@ def run(args: Namespace) -> ExitCode:
             f"{schedule.name} is written for {', '.join(schedule.archs)}, not for {arch}; "
             "choose another --arch"
         )
-    text = _standalone(subject, schedule, arch) if args.standalone else _kernel(schedule, arch)
+    text = _standalone(subject, arch) if args.standalone else _kernels(subject, arch)
     if args.out:
         write_whole(args.out, text.encode())
         build = f"; build it: nvcc -arch={arch} {args.out} -lcuda" if args.standalone else ""
@@ -47,16 +46,18 @@ def run(args: Namespace) -> ExitCode:
     return ExitCode.CLEAN
 
 
-def _kernel(schedule: Schedule, arch: str) -> str:
-    from asyncsim.hw.render import render
+def _kernels(subject: Subject, arch: str) -> str:
+    from asyncsim.hw.render import joined, render
 
-    return render(schedule, arch).source
+    rendered = [render(kernel, arch) for kernel in subject.kernels]
+    return rendered[0].source if len(rendered) == 1 else joined(rendered)
 
 
-def _standalone(subject: Subject, schedule: Schedule, arch: str) -> str:
+def _standalone(subject: Subject, arch: str) -> str:
     from asyncsim.evaluate import EvaluateError
     from asyncsim.hw.standalone import standalone
 
+    schedule = subject.needs_schedule()
     try:
         with working(f"evaluating {schedule.name}", quiet=False):
             return with_user_code(subject, lambda: standalone(schedule, arch))

@@ -73,8 +73,7 @@ def run(args: Namespace) -> ExitCode:
             lines += stored_text(subject, args.l2, prediction)
         emit_report(subject, machine, result, prediction, strict=args.strict, measured=lines)
     predicted = prediction.trace if prediction else None
-    measured = outcome.result.trace if outcome.result else None
-    traces = [t for t in (predicted, measured) if t is not None]
+    traces = [t for t in (predicted, outcome.trace) if t is not None]
     show_traces(traces, timeline=args.timeline and not args.json, path=args.trace)
     return _exit_code(args, result.verdict, verdict, outcome)
 

@@ -17,8 +17,9 @@ def add_arguments(parser: CommandParser) -> None:
 
 def run(args: Namespace) -> ExitCode:
     """Print the text form."""
-    schedule = load_subject(args).needs_schedule()
+    subject = load_subject(args)
+    subject.needs_schedule()
     from asyncsim.ir.text import schedule_text
 
-    emit(schedule_text(schedule))
+    emit("\n\n".join(schedule_text(kernel) for kernel in subject.kernels))
     return ExitCode.CLEAN
