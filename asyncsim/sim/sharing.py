@@ -10,18 +10,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import prod
 
 from asyncsim.ir import op as ops
-from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
+from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source, walk
 from asyncsim.ir.op import GlobalView, OpBase
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 from asyncsim.sim.placement import Placement
+from asyncsim.sim.reach import Line, Reach, ReachedWave, Touch
 
-Key = tuple[object, ...]
+Key = tuple[str, tuple[int, ...], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ class Share:
 PRIVATE_MISS = Share(True, (1, 1), (1, 1), (0, 1))
 PRIVATE_HIT = Share(False, (1, 1), (1, 1), (0, 1))
 _TMA_READS = ops.LoadOp | ops.BulkPrefetch | ops.TmaPrefetch
+_BLOCK = (Builtin.BLOCK_IDX_X, Builtin.BLOCK_IDX_Y, Builtin.BLOCK_IDX_Z)
 LINE_BYTES = 128  # of rows below it all that is repeated comes again when SMs are apart
 # Of L2: lines that GPCs of both read are in both (NVIDIA A100 whitepaper); lines that are written
 # take as much room.
@@ -62,7 +64,10 @@ class Sharing:
     ) -> None:
         self._again = again  # part of the repeated lines that SMs fetch again when not in step
         self._schedule, self._placement, self._capacity = schedule, placement, capacity_bytes
-        self._first = _first_touches(schedule)
+        self._boxes = _touches(schedule)
+        self._uneven = _uneven_loads(schedule)
+        self._reached: list[ReachedWave] = []
+        self._held: dict[Line, list[tuple[int, int, int]]] = {}  # reaches: start, end, fetched
         self._row_bytes = _row_bytes(schedule)
         self._hints = {op.id for op in schedule.ops() if isinstance(op, ops.PrefetchOp)}
         self._waves: list[dict[int, _Wave]] = []
@@ -79,7 +84,13 @@ class Sharing:
         while len(self._waves) <= number:
             self._waves.append(self._wave(len(self._waves)))
         wave = self._waves[number].get(op_id)
-        return wave.share(cta) if wave else PRIVATE_HIT if self.warm else PRIVATE_MISS
+        if wave is None:
+            return PRIVATE_HIT if self.warm else PRIVATE_MISS
+        share = wave.share(cta)
+        part = self._reached[number].part(cta, op_id)
+        if part is None:
+            return share
+        return replace(share, miss=share.miss and 2 * part >= 1, dram=part.as_integer_ratio())
 
     def _wave(self, number: int) -> dict[int, _Wave]:
         size = self._placement.wave_ctas
@@ -88,25 +99,56 @@ class Sharing:
         fetched = self._written
         keys: dict[int, dict[int, Key]] = {}
         for cta in ctas:
-            for op_id, key in self._first(*block_of(self._schedule, cta)).items():
+            for op_id, key in self._boxes(*block_of(self._schedule, cta), False).items():
                 keys.setdefault(op_id, {})[cta] = key
+        reached = self._reach(ctas, keys)
         for op_id, by_cta in keys.items():
-            known = {k: self._recent(k) for k in set(by_cta.values())}
+            known = {key: self._recent(key) for key in set(by_cta.values())}
+            along = {cta: reached.load(cta, op_id) for cta in by_cta} if reached.lines else {}
+            for cta, load in along.items():
+                if load:
+                    known[by_cta[cta]] = self.warm or self._holds(*load)
             again = self._again if self._row_bytes[op_id] >= LINE_BYTES else Fraction(1)
             waves[op_id] = _Wave(self._placement, by_cta, known, again)
             wave = waves[op_id]
             if op_id not in self._hints:  # what a prefetch brings, a load brings, too
-                fetched += sum(key[-1] * wave.copies(key) for key in known)  # type: ignore[operator, misc]
+                lone = known.keys() - {by_cta[cta] for cta, load in along.items() if load}
+                fetched += sum(key[-1] * wave.copies(key) for key in lone)
+        fetched += int(sum(PARTITIONS * reached.bytes(line) for line in reached.lines))
         for by_cta in keys.values():
             for key in by_cta.values():
                 self._seen[key] = self._fetched
+        for line in reached.lines:
+            spans = [(*span, self._fetched) for span in reached.spans(line)]
+            self._held.setdefault(line, []).extend(spans)
         self._fetched += fetched
         return waves
+
+    def _reach(self, ctas: range, keys: dict[int, dict[int, Key]]) -> ReachedWave:
+        """The loads of a wave that go over lines: none if every CTA makes the same turns."""
+        touches: dict[tuple[int, int], Touch] = {}
+        for cta in ctas if self._uneven else ():
+            last = self._boxes(*block_of(self._schedule, cta), True)
+            for op_id in self._uneven.keys() & last.keys():
+                tensor, first, amount = keys[op_id][cta]
+                box, size = self._uneven[op_id]
+                touches[cta, op_id] = Touch(
+                    tensor, first, last[op_id][1], box, amount // size, size
+                )
+        self._reached.append(ReachedWave(touches))
+        return self._reached[-1]
 
     def _recent(self, key: Key) -> bool:
         """Whether L2 still holds what an earlier wave fetched."""
         at = self._seen.get(key)
         return self.warm or (at is not None and self._fetched - at <= self._capacity)
+
+    def _holds(self, line: Line, load: Reach) -> bool:
+        """The same for all boxes of a load along a line, by what one earlier wave has fetched."""
+        return any(
+            start <= load.start and load.end <= end and self._fetched - at <= self._capacity
+            for start, end, at in self._held.get(line, ())
+        )
 
 
 class _Wave:
@@ -192,17 +234,45 @@ def _bytes(schedule: Schedule, *, reads: bool) -> int:
     return sum(prod(t.shape) * t.dtype.bytes for t in tensors)
 
 
-def _first_touches(
-    schedule: Schedule,
-) -> Callable[[int, int, int], dict[int, Key]]:
-    """A function from block coordinates to the first box of every load: (tensor, start, bytes).
+def _turn_bytes(schedule: Schedule, op: OpBase, view: GlobalView) -> int:
+    """Bytes that a load brings each time a warp executes it."""
+    moved = op.dst.shape if isinstance(op, ops.TmaLoad) else view.shape
+    size = prod(moved) * schedule.tensor(view.tensor).dtype.bytes
+    return size if isinstance(op, _TMA_READS) else 32 * size
 
-    It runs the statements once, with every loop at its first turn; bytes are those of all turns.
+
+def _uneven_loads(schedule: Schedule) -> dict[int, tuple[tuple[int, ...], int]]:
+    """Extents and bytes of the box of every TMA load of a tensor of which CTAs load differently
+    many: one such load is in a loop whose trip count depends on the block."""
+    views = _views(schedule)
+    tensors = {
+        views[op.id].tensor
+        for s in statements(schedule.body)
+        if isinstance(s, For) and any(map(_tells_blocks_apart, walk(s.trip_count)))
+        for op in statements(s.body)
+        if isinstance(op, OpBase) and op.id in views
+    }
+    return {
+        op.id: (op.src.shape, _turn_bytes(schedule, op, op.src))
+        for op in schedule.ops()
+        if isinstance(op, ops.TmaLoad) and op.src.tensor in tensors
+    }
+
+
+def _tells_blocks_apart(node: Expr) -> bool:
+    return isinstance(node, BuiltinRef) and node.builtin in _BLOCK
+
+
+def _touches(schedule: Schedule) -> Callable[[int, int, int, bool], dict[int, Key]]:
+    """A function from block coordinates to the first or last box of every load: (tensor, start,
+    bytes).
+
+    It runs the statements once, with every loop at that turn; bytes are those of all turns.
     """
     views = _views(schedule)
     x, y, z = schedule.cluster
     lines: list[str] = [
-        "def first(bx, by, bz):",
+        "def first(bx, by, bz, last):",
         f"    rank = bx % {x} + {x} * (by % {y} + {y} * (bz % {z}))",
         "    out = {}",
     ]
@@ -239,7 +309,7 @@ def _write(
                 name = f"n{len(lines)}"
                 lines.append(f"{pad}{name} = {_expr(count)}")
                 lines.append(f"{pad}if {name} > 0:")
-                lines.append(f"{pad}    v_{var} = 0")
+                lines.append(f"{pad}    v_{var} = {name} - 1 if last else 0")
                 lines.append(f"{pad}    turns = turns * {name}")
                 _write(schedule, inner, depth + 1, lines, views)
                 lines.append(f"{pad}    turns = turns // {name}")
@@ -256,9 +326,7 @@ def _write(
                 lines.append(f"{pad}v_{var} = {_expr(value)}")
             case OpBase() if s.id in views:
                 view = views[s.id]
-                moved = s.dst.shape if isinstance(s, ops.TmaLoad) else view.shape
-                size = prod(moved) * schedule.tensor(view.tensor).dtype.bytes
-                size *= 1 if isinstance(s, _TMA_READS) else 32
+                size = _turn_bytes(schedule, s, view)
                 start = "".join(f"{_expr(e)}, " for e in view.start)
                 key = f"({view.tensor!r}, ({start}), {size} * turns)"
                 lines.append(f"{pad}out.setdefault({s.id}, {key})")
