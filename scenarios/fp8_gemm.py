@@ -68,7 +68,7 @@ TWINS = (
     Twin(
         name="first_columns",
         rule=Rule.WRONG_TILE,
-        summary="every tile gets the scales of the first 128 columns of B",
+        summary="of the four scales of B that come, the first one is taken for every tile",
     ),
 )
 

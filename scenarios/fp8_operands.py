@@ -35,7 +35,7 @@ from asyncsim.ir.dtype import DType
 
 DEPTH = 128  # of a step: a row of the swizzle, and what one scale is for
 COLUMNS = 128  # of B that share a scale
-SCALES = 4  # of B that a copy brings, 16 bytes; the first is that of the step
+SCALES = 4  # of B that a copy brings, those of neighbours too: 16 bytes, the least that it can
 
 
 def _clear(sums: Any, **_: Any) -> None:
@@ -198,8 +198,7 @@ class Fp8Operands:
     def declare(
         cls, b: ScheduleBuilder, x: Fp8Blocks, *, released_by: int, twin: str
     ) -> Fp8Operands:
-        """``released_by``: arrivals that empty a stage. Scales lie with the steps of A outermost,
-        those of B innermost."""
+        """``released_by``: arrivals that empty a stage. Scales lie with the steps outermost."""
 
         def operand(
             name: str, extents: tuple[int, int], box: tuple[int, int], *, scale: bool = False
@@ -213,7 +212,7 @@ class Fp8Operands:
             operand("a", (x.m, x.k), (x.block_m, DEPTH)),
             operand("b", (x.n, x.k), (x.block_n, DEPTH)),
             operand("a_scales", (x.steps, x.m), (1, x.block_m), scale=True),
-            operand("b_scales", (of_columns, x.steps), (1, SCALES), scale=True),
+            operand("b_scales", (x.steps, of_columns), (1, SCALES), scale=True),
             b.mbarriers("full", count=1, stages=x.stages),
             b.mbarriers("empty", count=released_by, stages=x.stages),
             b.accumulator("acc", n=x.block_n),
@@ -234,14 +233,14 @@ class Fp8Operands:
         """Bring a step of the tile at (``row0``, ``col0``) when its stage is empty."""
         b, x, at, full = self.b, self.blocks, state.stage, self.full[state.stage]
         scales_of = step - 1 if self.twin == "scales_of_last_step" else step
-        block = 0 if self.twin == "first_columns" else col0 // COLUMNS
+        group = col0 // COLUMNS // SCALES * SCALES
         bytes_ = x.stage_bytes - (4 * SCALES if self.twin == "scale_not_counted" else 0)
         b.mbarrier.wait(self.empty[at], state.phase)
         b.mbarrier.arrive_expect_tx(full, bytes_)
         b.tma.load(self.a.tile[at], self.a.map, (row0, step * DEPTH), full)
         b.tma.load(self.b_t.tile[at], self.b_t.map, (col0, step * DEPTH), full)
         b.tma.load(self.a_scales.tile[at], self.a_scales.map, (scales_of, row0), full)
-        b.tma.load(self.b_scales.tile[at], self.b_scales.map, (block, step), full)
+        b.tma.load(self.b_scales.tile[at], self.b_scales.map, (step, group), full)
         state.advance()
 
     def add_step(
@@ -300,15 +299,18 @@ class Fp8Operands:
     ) -> None:
         """The scales of a lane's rows and of the tile's columns, to registers; the refill by the
         async proxy comes after these reads."""
-        b, x, stage = self.b, self.blocks, state.stage
-        one = self.b_scales.tensor.box((corner[1] // COLUMNS, step), (1, 1))
-        b.mem.ld_shared(self.of_b.all, self.b_scales.tile[stage].box((0, 0), (1, 1)).expecting(one))
+        b, x, stage, twin = self.b, self.blocks, state.stage, self.twin
+        block = corner[1] // COLUMNS
+        column = 0 if twin == "first_columns" else block % SCALES
+        one = self.b_scales.tensor.box((step, block), (1, 1))
+        scale = self.b_scales.tile[stage].box((0, column), (1, 1))
+        b.mem.ld_shared(self.of_b.all, scale.expecting(one))
         for r in range(2 * x.halves):
             row = first_row + b.warp_in_role % 4 * 16 + b.lane // 4 + (64 * (r // 2) + 8 * (r % 2))
             meant = self.a_scales.tensor.box((step, corner[0] + row), (1, 1))
             scale = self.a_scales.tile[stage].box((0, row), (1, 1))
             b.mem.ld_shared(self.of_a.part(r, 1), scale.expecting(meant))
-        if self.twin != "no_proxy_fence":
+        if twin != "no_proxy_fence":
             b.fence.proxy_async("shared")
 
     def release(self, state: PipelineState) -> None:

@@ -18,7 +18,7 @@ from asyncsim.ir.schedule import Schedule
 from asyncsim.memory.swizzle import REPEAT_BYTES
 
 TMA_ALIGN = 128  # shared-memory side of a tensor copy
-BULK_ALIGN = 16  # both sides of a bulk copy without a tensor map
+BULK_ALIGN = 16  # of a bulk copy in global memory, and of both sides without a tensor map
 DESCRIPTOR_ALIGN = 16  # a shared-memory descriptor counts 16 bytes
 MMA_ROWS = 8  # rows of one repeat of a wgmma operand's layout
 MMA_K_BYTES = 32  # the depth of one wgmma
@@ -50,9 +50,12 @@ class AlignedAddress:
 def aligned_addresses(op: OpBase, s: Schedule) -> Iterator[AlignedAddress]:
     """What the instruction demands (PTX ISA: cp.async, tensor copies, wgmma descriptors)."""
     match op:
-        case ops.TmaLoad(dst=view) | ops.TmaStore(src=view):
+        case ops.TmaLoad(dst=view, src=box) | ops.TmaStore(src=view, dst=box):
             tile = s.tile(view.tile)
             yield _in_tile(view, tile, max(TMA_ALIGN, REPEAT_BYTES[tile.swizzle]))
+            yield _inner_coordinate(box, s)
+        case ops.TmaPrefetch(src=box):
+            yield _inner_coordinate(box, s)
         case ops.CpAsync(dst=view, src=box, bytes=size):
             yield _in_tile(view, s.tile(view.tile), size)
             yield _in_tensor(box, s, size)
@@ -102,6 +105,12 @@ def _mma_operand(view: SmemView, tile: SmemTile, trans: bool) -> Iterator[Aligne
     yield AlignedAddress(tile.name, (row,), (1,), MMA_ROWS, "rows")
     step = tile.swizzle.value if trans else MMA_K_BYTES
     yield AlignedAddress(tile.name, (column,), (tile.dtype.bytes,), max(step, 1))
+
+
+def _inner_coordinate(box: GlobalView, s: Schedule) -> AlignedAddress:
+    """Of a tensor copy, also where it lies outside the tensor: other ones trap on the hardware."""
+    strides = (*(0 for _ in box.start[1:]), s.tensor(box.tensor).dtype.bytes)
+    return AlignedAddress(box.tensor, box.start, strides, BULK_ALIGN)
 
 
 def _in_tensor(box: GlobalView, s: Schedule, align: int) -> AlignedAddress:

@@ -139,7 +139,7 @@ class Drawn:
             )
         elif kind == 3:
             with k.elect_thread():
-                at = (self.number() % 64, self.number() % 64)
+                at = (self.number() % 64, self.number() % 16 * 4)
                 stage = self.number() % rng.choice([1, 2])
                 k.tma.load(self.landing[stage], self.source_map, at, self.bar[stage])
         elif kind == 4:

@@ -72,11 +72,11 @@ def test_multicast_gemm_is_exact_in_every_order(params, order):
 
 
 def scaled_product(a, b, a_scales, b_scales):
-    """Scales of a (k blocks, m), of b (n blocks, k blocks)."""
+    """Scales of a (k blocks, m), of b (k blocks, n blocks)."""
     total = np.zeros((len(a), len(b)), np.float32)
     for step, of_rows in enumerate(a_scales):
         depth = slice(128 * step, 128 * (step + 1))
-        of_columns = np.repeat(b_scales[:, step], 128)[: len(b)]
+        of_columns = np.repeat(b_scales[step], 128)[: len(b)]
         total += product(a[:, depth], b[:, depth]) * of_rows[:, None] * of_columns
     return total
 

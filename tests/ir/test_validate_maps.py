@@ -322,3 +322,41 @@ def multicast_rows(meant):
 def test_gathered_rows_reach_every_cta():
     assert check(multicast_rows(SOURCES[2])).verdict.value == "clean"
     assert set(rules(multicast_rows(SOURCES[1]))) == {Rule.WRONG_TILE}
+
+
+@pytest.mark.parametrize("op", ["TmaLoad", "TmaStore", "TmaPrefetch"])
+@pytest.mark.parametrize("column", [1, 2, -1, 31])
+def test_an_innermost_coordinate_is_a_multiple_of_16_bytes(op, column):
+    """An H200 traps on others, wherever the box lies."""
+
+    def copy(k, column):
+        k.block(1)
+        m = k.tensor_map("m", k.global_tensor("t", (8, 64), "f32", output=True), box=(8, 32))
+        tile = k.smem_tile("tile", (8, 32), "f32")[0]
+        if op == "TmaLoad":
+            k.tma.load(tile, m, (1, column), barrier(k)[0])
+        elif op == "TmaStore":
+            k.tma.store(m, (1, column), tile)
+        else:
+            k.tma.prefetch(m, (1, column))
+
+    expect(
+        lambda k: copy(k, column),
+        f"{op}: the start in 't' is never a multiple of 16 bytes",
+        "the instruction needs it: move the start, or lay the data out so",
+        Rule.ALIGNMENT,
+    )
+    copy(good := ScheduleBuilder("good"), 4 * column)
+    good.finish()
+
+
+def test_innermost_coordinates_that_a_stream_decides():
+    k = ScheduleBuilder("late")
+    k.block(1)
+    m = k.tensor_map("m", k.global_tensor("t", (8, 64), "f32"), box=(8, 32))
+    with k.loop(3) as i:
+        k.tma.prefetch(m, (0, 2 * i))
+    result = check(k.finish())
+    (finding,) = result.findings
+    assert finding.rule is Rule.ALIGNMENT
+    assert finding.message == ("TmaPrefetch: the start in 't' is 8 bytes, no multiple of 16")

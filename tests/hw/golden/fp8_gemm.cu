@@ -68,7 +68,7 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_fp8_gemm(
         // #14 CommitGroup (fp8_operands.py)
         wgmma_commit();
         // #15 LdShared (fp8_operands.py)
-        load_vector((float*)(smem + v_stage * 128 + 50176), f_of_b[0]);
+        load_vector((float*)(smem + v_stage * 128 + ((((((block_x + v_t * 4) & 511) & 15) * 64) >> 7) & 3) * 4 + 50176), f_of_b[0]);
         // #16 LdShared (fp8_operands.py)
         load_vector((float*)(smem + v_stage * 512 + (warp_in_role >> 2) * 256 + (warp_in_role & 3) * 64 + (lane >> 2) * 4 + 49152), f_of_a[0]);
         // #17 LdShared (fp8_operands.py)
@@ -175,7 +175,7 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_fp8_gemm(
           // #36 TmaLoad (fp8_operands.py)
           tma_load(smem_base + v_stage * 512 + 49152, m_a_scales_map, smem_base + v_stage * 8 + 67584, (((block_x + v_t * 4) & 511) >> 4) * 128, v_i);
           // #37 TmaLoad (fp8_operands.py)
-          tma_load(smem_base + v_stage * 128 + 50176, m_b_scales_map, smem_base + v_stage * 8 + 67584, v_i, (((((block_x + v_t * 4) & 511) & 15) * 64) >> 7) + ((block_x + v_t * 4) >> 9) * 8);
+          tma_load(smem_base + v_stage * 128 + 50176, m_b_scales_map, smem_base + v_stage * 8 + 67584, ((((((block_x + v_t * 4) & 511) & 15) * 64) >> 7) >> 2) * 4 + ((block_x + v_t * 4) >> 9) * 8, v_i);
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;
