@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 from simpy import Environment
 from simpy.core import EmptySchedule
-from simpy.events import Event
 
 
 class Clock(Protocol):
@@ -27,17 +26,22 @@ class Clock(Protocol):
         """Run until no event is left."""
 
 
-class _Call(Event):
-    """An event that calls one function; it has happened as soon as it is scheduled."""
+class _Call:
+    """An event that calls one function; it has what SimPy's step asks of one, and no more."""
 
-    def __init__(self, env: Environment, call: Callable[[Any], None], arg: Any) -> None:
-        self.env = env
-        self.callbacks = [self._fire]
-        self._ok, self._value = True, None
-        self._call, self._arg = call, arg
+    __slots__ = ("arg", "call", "callbacks")
+    _ok = True
 
-    def _fire(self, _event: Event) -> None:
-        self._call(self._arg)
+    def __init__(self, call: Callable[[Any], None], arg: Any) -> None:
+        self.call, self.arg = call, arg
+        self.callbacks = _FIRED
+
+
+def _fire(event: _Call) -> None:
+    event.call(event.arg)
+
+
+_FIRED = (_fire,)
 
 
 class SimPyClock:
@@ -54,7 +58,7 @@ class SimPyClock:
     def post(self, time: int, key: int, call: Callable[[Any], None], arg: Any) -> None:
         env = self._env
         self.posted += 1
-        env.schedule(_Call(env, call, arg), key, time - env._now)  # type: ignore[arg-type]
+        env.schedule(_Call(call, arg), key, time - env._now)  # type: ignore[arg-type]
 
     def run(self) -> None:
         step = self._env.step

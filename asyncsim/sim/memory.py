@@ -8,10 +8,11 @@ There is no limit of bytes in flight below an SM's shared memory: none was found
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from asyncsim.machine import Curve, ticks
 from asyncsim.sim.numbers import Numbers
@@ -36,19 +37,19 @@ Box = tuple[str, tuple[int, ...]]
 class Line:
     """A curve of the machine file in integer ticks; beyond its last point the slope goes on."""
 
+    __slots__ = ("_xs", "_ys")
+
     def __init__(self, curve: Curve) -> None:
-        self._points = [(x, ticks(y)) for x, y in curve.points]
+        self._xs = [x for x, _ in curve.points]
+        self._ys = [ticks(y) for _, y in curve.points]
 
     def at(self, amount: int) -> int:
-        points = self._points
-        x0, y0 = x1, y1 = points[0]
-        if amount <= x0 or len(points) == 1:
-            return y0
-        for x, y in points[1:]:
-            x0, y0, x1, y1 = x1, y1, x, y
-            if amount <= x:
-                break
-        return y0 + (y1 - y0) * (amount - x0) // (x1 - x0)
+        xs, ys = self._xs, self._ys
+        if amount <= xs[0] or len(xs) == 1:
+            return ys[0]
+        i = min(bisect_left(xs, amount), len(xs) - 1)
+        x0, y0 = xs[i - 1], ys[i - 1]
+        return y0 + (ys[i] - y0) * (amount - x0) // (xs[i] - x0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,16 @@ class Latency:
     dram: int
     alone: Line
     near: Line | None = None
+
+
+class _Ways(NamedTuple):
+    """What the loads of an SM pass: the port of its GPC, what is behind it, its part of the port
+    when all SMs ask together, and its part of DRAM."""
+
+    gpc: Fifo
+    delivery: Fifo
+    own: Fifo
+    burst: Fifo
 
 
 class Memory:
@@ -93,13 +104,13 @@ class Memory:
         self._group = {s.index: s.gpc if everyone else -s.gpc_active for s in sms}
         members = Counter(self._group.values())
         # Of each SM: its part of the port, for loads that all SMs behind the port make together.
-        self._own_ports: dict[int, Fifo] = {}
+        own_ports: dict[int, Fifo] = {}
         for sm in sms:
             group = self._group[sm.index]
             # L2 as a whole hands out less than the ports of all GPCs take.
             handed = numbers.rate("l2.device") * sm.gpc_active / placement.active_sms
             rate = min(numbers.rate("l2.gpc"), handed)
-            self._own_ports[sm.index] = Fifo(GPC, rate / sm.gpc_active)
+            own_ports[sm.index] = Fifo(GPC, rate / sm.gpc_active)
             if group not in self._ports:
                 part = Fraction(members[group], sm.gpc_active)
                 self._ports[group] = Fifo(GPC, part * rate, rate)
@@ -113,7 +124,15 @@ class Memory:
         # SMs that share lines ask for them together: each waits as long as all of them, as if it
         # had its own part of DRAM.
         own = dram / len(sms) * numbers.rate("dram.read")
-        self._bursts = {s.index: Fifo(DRAM, own) for s in sms}
+        self._ways = {
+            sm.index: _Ways(
+                self._ports[self._group[sm.index]],
+                self._deliveries[self._group[sm.index]],
+                own_ports[sm.index],
+                Fifo(DRAM, own),
+            )
+            for sm in sms
+        }
         self._round_trip = Line(numbers.curve("dram.round_trip_by_inflight"))
 
     def load(
@@ -137,47 +156,51 @@ class Memory:
         so that they are in step, and none has its last byte before the burst of all has passed.
         """
         ready = self._look_up(cta, time, amount, box, share)
-        gpc = self._ports[self._group[sm.index]]
-        at, end, link, started = time, last[0], last, cause
+        gpc, delivery, own, burst = self._ways[sm.index]
+        part, readers = share.dram
         missed = ready is None and share.miss
+        at, started, end, link = time, cause, last[0], last
+        charged = 0
         if missed:
-            size = amount * share.dram[0] // share.dram[1]
-            at, end, started, link = self.dram.serve(at, size, started)
-        apart = share.dram[1] > 1 and not together and cta.apart(time)
+            charged = amount * part // readers
+            at, end, started, link = self.dram.serve(time, charged, cause)
+        apart = readers > 1 and not together and cta.apart(time)
         carried = self._carried(share, amount, apart=apart)
-        ways = [(gpc, carried), (sm.port, port_bytes)]
+        at, finished, started, why = gpc.serve(at, carried, started)
+        if finished >= end:
+            end, link = finished, why
         if share.apart[0]:
-            ways.insert(1, (self._deliveries[self._group[sm.index]], amount))
-        for server, size in ways:
-            at, finished, started, why = server.serve(at, size, started)
+            at, finished, started, why = delivery.serve(at, amount, started)
             if finished >= end:
                 end, link = finished, why
+        _, finished, _, why = sm.port.serve(at, port_bytes, started)
+        if finished >= end:
+            end, link = finished, why
         if together:
-            _, finished, _, why = self._own_ports[sm.index].serve(time, carried, cause)
+            _, finished, _, why = own.serve(time, carried, cause)
             if finished > end:
                 end, link = finished, why
-        landing = end + (latency.dram if missed else latency.l2)
-        label = LATENCY_DRAM if missed else LATENCY_L2
-        if missed:
-            charged = amount * share.dram[0] // share.dram[1]
+        if not missed:
+            landing, label = end + latency.l2, LATENCY_L2
+        else:
+            landing, label = end + latency.dram, LATENCY_DRAM
             alone = latency.alone.at(amount)
             later = alone - latency.near.at(amount) if latency.near else 0
-            waits = [
-                (time + self._loaded(sm.index, time, charged) + later, time, cause),
-                (last[0] + alone, last[0], last),
-            ]
-            if share.dram[1] > 1:
-                _, burst, _, behind = self._bursts[sm.index].serve(time, charged, cause)
-                waits.append((burst + alone, burst, behind))
-            slowest = max(waits, key=lambda wait: wait[0])
-            if slowest[0] > landing:
-                landing, end, link = slowest
+            slow = time + self._loaded(sm.index, time, charged) + later
+            if slow > landing:
+                landing, end, link = slow, time, cause
+            if last[0] + alone > landing:
+                landing, end, link = last[0] + alone, last[0], last
+            if readers > 1:
+                _, passed, _, behind = burst.serve(time, charged, cause)
+                if passed + alone > landing:
+                    landing, end, link = passed + alone, passed, behind
             self._flight.append((landing, sm.index, charged))
             self._in_flight += charged
             self._own[sm.index] += charged
         if apart:
             landing = max(end, landing + cta.scatter.next())
-        if not missed and ready is not None and ready[0] > landing:
+        if ready is not None and ready[0] > landing:
             return ready[0], ready[1]
         why = (landing, label, end, link)
         if missed and box is not None:

@@ -10,7 +10,6 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from asyncsim.sim.path import WGMMA_TAIL, Cause, after
-from asyncsim.sync import WarpgroupCollective
 
 if TYPE_CHECKING:
     from asyncsim.sim.machine_state import Cta
@@ -34,7 +33,6 @@ class Warpgroup:
     ``ended`` and ``closed`` count the instructions and groups whose end is known."""
 
     __slots__ = (
-        "_collective",
         "_commits",
         "_ends",
         "_first",
@@ -42,6 +40,7 @@ class Warpgroup:
         "_in_queue",
         "_last",
         "_pending",
+        "_position",
         "_retired",
         "_slots",
         "_work",
@@ -62,7 +61,7 @@ class Warpgroup:
         self.ended = self.closed = 0
         self.parked: list[Agent] = []
         self._slots = slots
-        self._collective = WarpgroupCollective(tuple(range(slots)))
+        self._position = [0] * slots  # of each slot in the sequence
         self._pending: deque[_Issue] = deque()
         self._first = 0  # index of the first pending in the sequence
         self._ends: deque[tuple[int, Cause]] = deque(maxlen=HISTORY)
@@ -87,15 +86,17 @@ class Warpgroup:
 
     def issue(self, a: Agent, step: Step | None) -> None:
         """A slot executes its next collective instruction at its local time."""
+        work = self._work[a.slot]
         if step is None:
-            self._work[a.slot].append(0)
+            work.append(0)
         else:
-            self._work[a.slot][-1] += step.work[0]
+            work[-1] += step.work[0]
         if self._slots == 1:
             self._hand_over(a.t, a.cause(), step)
             return
         pending = self._pending
-        at = self._collective.execute(a.slot) - self._first
+        at = self._position[a.slot] - self._first
+        self._position[a.slot] += 1
         if at == len(pending):
             pending.append(_Issue(self._slots - 1, a.t, a.cause(), step))
             return
