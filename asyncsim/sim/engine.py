@@ -7,7 +7,7 @@ event priority carries the id, its event counter is the sequence. See docs/model
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from simpy import Environment
 from simpy.core import EmptySchedule
@@ -44,6 +44,15 @@ def _fire(event: _Call) -> None:
 _FIRED = (_fire,)
 
 
+class Posted(NamedTuple):
+    """An event that has not happened yet."""
+
+    time: int
+    key: int
+    call: Callable[[Any], None]
+    arg: Any
+
+
 class SimPyClock:
     """The engine: a SimPy environment on integer time. ``posted`` counts the events."""
 
@@ -67,6 +76,33 @@ class SimPyClock:
                 step()
         except EmptySchedule:
             return
+
+    def run_watched(self, key: int, look: Callable[[], bool]) -> None:
+        """Like ``run``; ``look`` is called before every event of ``key`` until it returns False."""
+        queue, step = self._env._queue, self._env.step
+        while queue:
+            if queue[0][1] == key and not look():
+                break
+            step()
+        self.run()
+
+    def pending(self) -> list[Posted]:
+        """The events that have not happened yet, in the order in which they will."""
+        queue = sorted(self._env._queue, key=lambda entry: entry[:3])
+        return [
+            Posted(time, key, event.call, event.arg)  # type: ignore[attr-defined, arg-type]
+            for time, key, _, event in queue
+        ]
+
+    def next(self) -> Posted:
+        """The first of them."""
+        time, key, _, event = self._env._queue[0]
+        return Posted(time, key, event.call, event.arg)  # type: ignore[attr-defined, arg-type]
+
+    @property
+    def waiting(self) -> int:
+        """How many they are."""
+        return len(self._env._queue)
 
 
 class ReversedTies(SimPyClock):

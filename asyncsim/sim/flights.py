@@ -22,8 +22,12 @@ class Flights:
         if barrier != self._barrier or self._landing <= time:
             self._others = max(self._others, self._landing)
             self._barrier, self._landing = barrier, 0
-            self._alone = self._alone + 1 if self._others <= time else 0
+            self._alone = min(self._alone, SETTLING) + 1 if self._others <= time else 0
         return self._alone > SETTLING
+
+    def state(self) -> tuple[object, int, int]:
+        """What decides later answers, and its ticks."""
+        return (self._barrier, self._alone), self._landing, self._others
 
     def add(self, landing: int) -> None:
         """The load of the last question lands at ``landing``."""

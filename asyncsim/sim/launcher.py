@@ -18,7 +18,7 @@ class Launcher:
         self._first = interval
         # A simulated CTA stands for those of its share of the SMs.
         self._interval = interval * placement.active_sms / len(placement.sms)
-        self._free = begin + interval * min(placement.wave_ctas, ctas)
+        self.free = begin + interval * min(placement.wave_ctas, ctas)
 
     def first(self, number: int) -> int:
         """When a CTA of the first wave starts."""
@@ -26,6 +26,6 @@ class Launcher:
 
     def next(self, time: int) -> int:
         """When a CTA that may start from ``time`` on does."""
-        start = max(Fraction(time), self._free)
-        self._free = start + self._interval
+        start = max(Fraction(time), self.free)
+        self.free = start + self._interval
         return int(start)

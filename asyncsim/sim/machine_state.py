@@ -21,7 +21,7 @@ from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.engine import Clock
 from asyncsim.sim.flights import Flights
 from asyncsim.sim.launcher import Launcher
-from asyncsim.sim.memory import Box, Latency, Line, Memory
+from asyncsim.sim.memory import Latency, Line, Memory
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.pace import Pace
 from asyncsim.sim.path import LAUNCH, LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, Cause, after
@@ -39,6 +39,7 @@ from asyncsim.stream import Program
 from asyncsim.sync.tmem import TmemAllocator
 
 if TYPE_CHECKING:
+    from asyncsim.sim.period import Jump
     from asyncsim.sim.tracing import Recorder
 
 _BY_MAP = frozenset({ops.TmaLoad, ops.TmaPrefetch, ops.PrefetchTensorMap})
@@ -118,6 +119,10 @@ class Model:
         self.unplaced: deque[int] = deque()
         self.handed_out = HandedOut(schedule, placement, self.unplaced)
         self.sms: list[SmState] = []
+        # Ticks that were not simulated so far, and the jumps over them: what has an absolute time,
+        # like the end, counts them in.
+        self.passed = 0
+        self.jumps: list[Jump] = []
         self.end: int = 0
         self.end_cause: Cause | None = None
         # (CTA, index of the warp class, start, end, stalls) of every agent that ended, in ticks
@@ -211,6 +216,11 @@ class SmState:
     def tensor_shared(self) -> bool:
         return self.warpgroups > 1
 
+    def servers(self) -> list[Pipe | Fifo]:
+        """All that serves in order on this SM."""
+        pipes = [pipe for of_partition in self.pipes for pipe in of_partition]
+        return [self.tma, self.port, self.tensor, self.smem, self.lsu, self.store, *pipes]
+
     def accept(self, now: int, cause: Cause) -> tuple[int, Cause]:
         """When the engine's queue takes one more copy."""
         starts = self.starts
@@ -268,16 +278,16 @@ class Cta:
         cluster.join(self.rank, self)
         self.sm, self.number, self.slot = sm, number, slot
         self.launched, self.start = start, start + model.prologue
+        self.began = self.start + model.passed
         self.cause = after(cause, self.start, LAUNCH)
         self.mbarriers = [
             TimedMbarrier(self, f"{name}[{s}]", model.extras.get(name, 0), do_sync.released)
             for name, (_, stages) in model.barriers.items()
             for s in range(stages)
         ]
-        self._named: dict[int, TimedNamedBarrier] = {}
-        self._exits: list[tuple[int, int, Cause]] = []
+        self.named: dict[int, TimedNamedBarrier] = {}
+        self.exits: list[tuple[int, int, Cause]] = []
         self.registers = TimedPool(model.schedule.warps, model.schedule.maxnreg)
-        self.touched: set[Box] = set()
         self.flights = Flights()
         self.tmem: dict[str, int] = {}  # the first column of an allocation, by its word
         self.scatter = Scatter(model.spread, number)
@@ -324,22 +334,23 @@ class Cta:
         return any(pace.apart(time) for pace in self.paces.values())
 
     def named_barrier(self, number: int) -> TimedNamedBarrier:
-        barrier = self._named.get(number)
+        barrier = self.named.get(number)
         if barrier is None:
-            barrier = self._named[number] = TimedNamedBarrier(number)
-            for time, warps, cause in self._exits:
+            barrier = self.named[number] = TimedNamedBarrier(number)
+            for time, warps, cause in self.exits:
                 barrier.exit_at(time, warps, cause)
         return barrier
 
     def exited(self, time: int, warps: int, cause: Cause) -> list[TimedNamedBarrier]:
         """Warps have ended: the barriers whose open round that completes."""
-        self._exits.append((time, warps, cause))
-        return [b for b in self._named.values() if b.exit_at(time, warps, cause)]
+        self.exits.append((time, warps, cause))
+        return [b for b in self.named.values() if b.exit_at(time, warps, cause)]
 
     def ended(self, a: Agent) -> None:
         """An agent is at its end; the CTA ends with the last of them."""
         model = self.sm.model
-        model.finished.append((self.number, a.index, self.start, a.t, a.stall_total))
+        end = a.t + model.passed
+        model.finished.append((self.number, a.index, self.began, end, a.stall_total))
         self.live -= 1
         a.done = True
         do_cluster.exited(a)
@@ -356,8 +367,8 @@ class Cta:
         """The CTA has left the SM; the next of the launch takes its slot."""
         model = self.sm.model
         del model.open[self.number]
-        if end >= model.end:
-            model.end, model.end_cause = end, self.end_cause
+        if end + model.passed >= model.end:
+            model.end, model.end_cause = end + model.passed, self.end_cause
         if self.sm.rec is not None:
             self.sm.rec.cta(self, end)
         self.cluster.left -= 1

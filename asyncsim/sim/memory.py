@@ -9,12 +9,13 @@ There is no limit of bytes in flight below an SM's shared memory: none was found
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, OrderedDict, deque
+from collections import Counter, deque
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncsim.machine import Curve, ticks
+from asyncsim.sim.contents import Box, Contents
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import (
     DRAM,
@@ -30,8 +31,6 @@ from asyncsim.sim.servers import Fifo
 if TYPE_CHECKING:
     from asyncsim.sim.machine_state import Cta, SmState
     from asyncsim.sim.sharing import Share
-
-Box = tuple[str, tuple[int, ...]]
 
 
 class Line:
@@ -115,9 +114,7 @@ class Memory:
                 part = Fraction(members[group], sm.gpc_active)
                 self._ports[group] = Fifo(GPC, part * rate, rate)
                 self._deliveries[group] = part_of(GPC, "l2.shared_gpc", part)
-        self._contents: OrderedDict[Box, tuple[int, Cause, int]] = OrderedDict()
-        self._held = 0
-        self._capacity = int(numbers.bytes("l2.capacity") * self._share)
+        self.contents = Contents(int(numbers.bytes("l2.capacity") * self._share))
         self._flight: deque[tuple[int, int, int]] = deque()  # DRAM reads: (landing, SM, bytes)
         self._in_flight = 0
         self._own = {s.index: 0 for s in sms}
@@ -204,7 +201,7 @@ class Memory:
             return ready[0], ready[1]
         why = (landing, label, end, link)
         if missed and box is not None:
-            self._remember(box, landing, why, charged * share.copies)
+            self.contents.bring(cta.number, box, time, landing, why, charged * share.copies)
         return landing, why
 
     def deliver(
@@ -239,7 +236,8 @@ class Memory:
         size = amount * share.dram[0] // share.dram[1]
         _, end, _, why = self.dram.serve(time, size, cause)
         landing = end + latency.dram
-        self._remember(box, landing, (landing, LATENCY_DRAM, end, why), size * share.copies)
+        why = (landing, LATENCY_DRAM, end, why)
+        self.contents.bring(cta.number, box, time, landing, why, size * share.copies)
 
     @staticmethod
     def _carried(share: Share, amount: int, *, apart: bool) -> int:
@@ -259,23 +257,23 @@ class Memory:
             return None
         if not share.miss:
             return None
-        known = self._contents.get(box)
-        if known is None:
+        found = self.contents.ask(cta.number, box, time)
+        if found is None:
             return None
-        ready, cause, _ = known
-        self._contents.move_to_end(box)
-        if ready > time and box not in cta.touched:
-            # A fetch in flight, by one of the CTAs that share the box: its part of the bytes.
-            self.dram.serve(time, amount * share.dram[0] // share.dram[1], cause)
-        cta.touched.add(box)
-        return ready, cause
+        if found.charged:
+            size = amount * share.dram[0] // share.dram[1]
+            self.dram.serve(time, size, found.cause)  # a part of that fetch
+        return found.ready, found.cause
 
-    def _remember(self, box: Box, landing: int, cause: Cause, charged: int) -> None:
-        self._contents[box] = (landing, cause, charged)
-        self._held += charged
-        while self._held > self._capacity:
-            _, (_, _, dropped) = self._contents.popitem(last=False)
-            self._held -= dropped
+    def fifos(self) -> list[Fifo]:
+        """All that serves in order for several SMs, or in their stead."""
+        ways = [fifo for of_sm in self._ways.values() for fifo in (of_sm.own, of_sm.burst)]
+        shared = [self.dram, self._l2_write, self._store]
+        return [*shared, *self._ports.values(), *self._deliveries.values(), *ways]
+
+    def in_flight(self) -> list[tuple[int, int, int]]:
+        """DRAM reads in flight: (landing, SM, bytes)."""
+        return list(self._flight)
 
     def _loaded(self, sm: int, time: int, amount: int) -> int:
         """The DRAM round trip with the bytes in flight now, this request among them."""

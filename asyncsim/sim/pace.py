@@ -31,17 +31,23 @@ class Pace:
         """A wait passed at ``time``; its data had landed ``margin`` ticks before it would have
         been missed (negative: a stall)."""
         apart = self._known
-        self._ample = self._ample + 1 if margin >= self._late else 0
+        margin = min(margin, self._late)  # ample is ample
+        self._ample = min(self._ample, SETTLING) + 1 if margin >= self._late else 0
         if self._ample > (SETTLING if apart else 0):
             apart, self._since = False, 0
         elif self._best is None or margin > self._best:
             self._best, self._since = margin, 0
         else:
-            self._since += 1
+            self._since = min(self._since + 1, SETTLING)
             apart = apart or self._since >= SETTLING
         if apart is not self._known:
             self._known = apart
             self._changes.append((time, apart))
+
+    def state(self) -> tuple[object, list[int]]:
+        """What decides later answers, and its ticks."""
+        told = self._best, self._since, self._ample, self._known, self._apart
+        return (*told, *(apart for _, apart in self._changes)), [t for t, _ in self._changes]
 
     def apart(self, time: int) -> bool:
         """Whether lines are fetched again at ``time``; times must not fall."""

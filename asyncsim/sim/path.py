@@ -6,7 +6,11 @@ downstream waited for. Walking back from the end covers the whole run. See docs/
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from asyncsim.sim.period import Jump
 
 Cause = tuple[int, str, int, Any]
 """(end tick, what took the time, start tick, Cause or None)."""
@@ -48,19 +52,26 @@ def after(cause: Cause, time: int, label: str) -> Cause:
     return (time, label, end, cause)
 
 
-def walk(cause: Cause | None) -> tuple[dict[str, int], int]:
-    """Ticks per label along the path, and how often it passes through a copy in flight."""
+def walk(cause: Cause | None, jumps: Sequence[Jump] = ()) -> tuple[dict[str, int], int]:
+    """Ticks per label along the path, and how often it passes through a copy in flight. A period
+    that was jumped over counts as often as it was."""
     shares: dict[str, int] = {}
     wraps = 0
     while cause is not None:
         end, label, start, previous = cause
-        shares[label] = shares.get(label, 0) + end - start
+        shares[label] = shares.get(label, 0) + _lasted(start, end, jumps)
         if label in (LATENCY_L2, LATENCY_DRAM, LATENCY_PEER):
-            wraps += 1
+            wraps += 1 + sum(j.times for j in jumps if j.begin < end <= j.end)
         if previous is not None and previous[0] < start:
-            shares[LAUNCH] = shares.get(LAUNCH, 0) + start - previous[0]
+            shares[LAUNCH] = shares.get(LAUNCH, 0) + _lasted(previous[0], start, jumps)
         cause = previous
     return shares, wraps
+
+
+def _lasted(start: int, end: int, jumps: Sequence[Jump]) -> int:
+    """Ticks from start to end, of the whole run."""
+    again = (j.times * max(0, min(end, j.end) - max(start, j.begin)) for j in jumps)
+    return end - start + sum(again)
 
 
 def bound_by(path: dict[str, float], wraps: int, ctas: int, engines: dict[str, float]) -> str:

@@ -24,7 +24,7 @@ from asyncsim.sim.simulate import Options, run
 def simulate_program(program: Program, machine: Machine, options: Options) -> Prediction:
     """From the first CTA of the first kernel to the last of the dependent one. Raises as
     ``simulate`` does."""
-    first = run(program.primary, machine, options)
+    first = run(program.primary, machine, replace(options, jump=False))
     second = run(
         program.dependent,
         machine,

@@ -13,7 +13,7 @@ from asyncsim.sim.path import LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, bound_b
 def prediction(model: Model) -> Prediction:
     """The result of a run: totals, causes, utilisations, stalls."""
     total = max(1, model.end)
-    shares, wraps = walk(model.end_cause)
+    shares, wraps = walk(model.end_cause, model.jumps)
     whole = sum(shares.values()) or 1
     path = {name: t / whole for name, t in sorted(shares.items(), key=lambda i: -i[1])}
     engines = utilisation(model, total)

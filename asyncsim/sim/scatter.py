@@ -11,15 +11,15 @@ class Scatter:
     ``spread``: from the 10th to the 90th percentile; ``seed``: tells the CTAs apart.
     """
 
-    __slots__ = ("_count", "_width")
+    __slots__ = ("_width", "drawn")
 
     def __init__(self, spread: int, seed: int) -> None:
         self._width = spread * 5 // 4
-        self._count = seed * 7919
+        self.drawn = seed * 7919
 
     def next(self) -> int:
-        self._count += 1
-        return (_mixed(self._count) * self._width >> 32) - self._width // 2
+        self.drawn += 1
+        return (_mixed(self.drawn) * self._width >> 32) - self._width // 2
 
 
 def _mixed(x: int) -> int:

@@ -58,6 +58,11 @@ class Fifo:
         return -(-self._free // self._num)
 
     @property
+    def clock(self) -> tuple[int, int]:
+        """The exact clock: from when it is idle, in parts of a tick, and how many make one."""
+        return self._free, self._num
+
+    @property
     def busy_ticks(self) -> float:
         return self.busy / self._num
 

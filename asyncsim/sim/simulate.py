@@ -16,6 +16,7 @@ from asyncsim.sim.begin import AT_ONCE, Begin
 from asyncsim.sim.engine import Clock, ReversedTies, SimPyClock
 from asyncsim.sim.machine_state import Model, SmState
 from asyncsim.sim.path import LAUNCH, after
+from asyncsim.sim.period import Periods, reference
 from asyncsim.sim.placement import SAMPLE, Placement, place
 from asyncsim.sim.report import prediction
 from asyncsim.sim.tracing import Recorder
@@ -50,6 +51,7 @@ class Options:
     merge: bool = True
     clock: Callable[[], Clock] = SimPyClock
     begin: Begin = AT_ONCE
+    jump: bool = True
     order: Callable[[list[First]], list[First]] = list
 
 
@@ -120,10 +122,21 @@ def run(schedule: Schedule, machine: Machine, options: Options) -> Model:
     if tensor and given is None:
         model.numbers.note("clock.tensor_burst")
     _start(model, placement, options)
-    model.clock.run()
+    _run(model, options)
     if model.open or model.unplaced:
         raise Deadlock(blocked(model))
     return model
+
+
+def _run(model: Model, options: Options) -> None:
+    """To the end; every SM is simulated without jumps."""
+    clock, key = model.clock, None
+    if options.jump and not options.exact and options.begin is AT_ONCE:
+        key = reference(model)
+    if key is None or type(clock) is not SimPyClock:
+        clock.run()
+    else:
+        clock.run_watched(key, Periods(model, clock).look)
 
 
 def _start(model: Model, placement: Placement, options: Options) -> None:

@@ -90,6 +90,19 @@ class Step:
         self.reads: tuple[Registers, ...] = ()
         self.writes: Registers | None = None
 
+    def __eq__(self, other: object) -> bool:
+        """Whether it takes the same, wherever in global memory it does."""
+        return isinstance(other, Step) and self._told() == other._told()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _told(self) -> tuple[object, ...]:
+        return (
+            *(self.op_id, self.run, self.cost, self.turn, self.count, self.amount, self.value),
+            *(self.barrier, self.rank, self.peers, self.states, self.name, self.work),
+            *(self.light, self.polls, self.shared, self.far, self.box is None),
+        )
+
 
 class Bound:
     """What a family needs to make steps of an op: the op, its evaluator, and who executes it."""

@@ -73,6 +73,26 @@ class Warpgroup:
         # Of each slot: tensor-core ticks since its last commit, and of its groups in flight.
         self._work: list[deque[int]] = [deque([0]) for _ in range(slots)]
 
+    def state(self) -> tuple[list[object], list[int]]:
+        """What decides what follows, and its ticks. Indices count from those known last."""
+        told: list[object] = [
+            [issued - self.ended for issued in self.issued],
+            [of - self.closed for of in (*self.commits, *self.waited)],
+            [at - self._first for at in self._position],
+            [(issue.left, issue.step) for issue in self._pending],
+            [before - self.ended for before, _, _ in self._commits],
+            [tuple(work) for work in self._work],
+            self._last is None,
+            self._in_queue,
+        ]
+        ends = list(self._ends)[-self.queue_depth :]
+        groups = list(self._groups)[max(0, min(self.waited) - self._retired) :]
+        last = [self._last] if self._last else []
+        ticks = [issue.time for issue in self._pending]
+        ticks += [time for _, time, _ in self._commits]
+        ticks += [time for time, _ in (*ends, *groups, *last)]
+        return told, ticks
+
     def in_flight(self, slot: int) -> int:
         """Ticks of the tensor core for what a slot has issued and not waited for, with the share
         of the other warpgroups of the SM: they take turns."""
