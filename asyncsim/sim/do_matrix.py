@@ -47,6 +47,11 @@ class Scoreboard:
         name, first, end = registers
         self._written.setdefault(name, {}).update(dict.fromkeys(range(first, end), (time, cause)))
 
+    def state(self) -> tuple[list[object], list[int]]:
+        """What decides later answers, and its ticks."""
+        known = [(n, i, t) for n, of in self._written.items() for i, (t, _) in of.items()]
+        return [(n, i) for n, i, _ in known], [t for _, _, t in known]
+
     def ready(self, reads: tuple[Registers, ...], now: int) -> tuple[int, Cause] | None:
         """The last of some registers to be written, if that is later than now."""
         latest: tuple[int, Cause] | None = None

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import replace
 from fractions import Fraction
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier, TensorMap
-from asyncsim.ir.op import OpBase, Scope
+from asyncsim.ir.op import Scope
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.machine import Curve, Machine
 from asyncsim.sim import do_cluster, do_sync
@@ -34,7 +35,7 @@ from asyncsim.sim.steps import Step, StepBinder
 from asyncsim.sim.tiles import HandedOut
 from asyncsim.sim.turns import left_alone, turn_costs
 from asyncsim.sim.warpgroup import Warpgroup
-from asyncsim.sim.warps import WarpClass, warp_classes
+from asyncsim.sim.warps import uses_warpgroup, warp_classes
 from asyncsim.stream import Program
 from asyncsim.sync.tmem import TmemAllocator
 
@@ -119,13 +120,11 @@ class Model:
         self.unplaced: deque[int] = deque()
         self.handed_out = HandedOut(schedule, placement, self.unplaced)
         self.sms: list[SmState] = []
-        # Ticks that were not simulated so far, and the jumps over them: what has an absolute time,
-        # like the end, counts them in.
-        self.passed = 0
         self.jumps: list[Jump] = []
+        self.passed = 0  # ticks that were not simulated so far; results count them in
         self.end: int = 0
         self.end_cause: Cause | None = None
-        # (CTA, index of the warp class, start, end, stalls) of every agent that ended, in ticks
+        # Of every agent that ended: CTA, index of its class, start, end, stalls
         self.finished: list[tuple[int, int, int, int, int]] = []
 
     def drain(self) -> None:
@@ -218,8 +217,8 @@ class SmState:
 
     def servers(self) -> list[Pipe | Fifo]:
         """All that serves in order on this SM."""
-        pipes = [pipe for of_partition in self.pipes for pipe in of_partition]
-        return [self.tma, self.port, self.tensor, self.smem, self.lsu, self.store, *pipes]
+        pipes = [self.tma, self.tensor, self.lsu, self.store, *self.products]
+        return [self.port, self.smem, *chain(pipes, *self.pipes)]
 
     def accept(self, now: int, cause: Cause) -> tuple[int, Cause]:
         """When the engine's queue takes one more copy."""
@@ -390,13 +389,3 @@ class Cta:
         """Start another CTA in this one's place."""
         number, begin, cause = args
         self.sm.launch(number, self.slot, begin, cause)
-
-
-def uses_warpgroup(schedule: Schedule, c: WarpClass) -> bool:
-    """Whether its warps issue wgmma together."""
-    role = schedule.role_of(c.first)
-    body = role.body if role else schedule.body
-    return any(
-        isinstance(s, OpBase) and s.scope is Scope.WARPGROUP and not isinstance(s, ops.SetMaxNReg)
-        for s in statements(body)
-    )

@@ -34,8 +34,10 @@ STATES = 64  # states compared in vain after which it does
 MOST_SMS = 16
 _TEE: type = type(tee(())[0])
 _LOADS = ops.LoadOp | ops.CpAsync | ops.LdGlobal
-# What is asked after the fact, in absolute ticks: other kernels, and waits that may fail.
-_NEVER = ops.MbarrierTestWait | ops.GriddepcontrolWait | ops.GriddepcontrolLaunchDependents
+# Absolute ticks count, of other kernels and of waits that may fail, or who reads a stream first.
+_NEVER = (
+    ops.MbarrierTestWait | ops.GriddepcontrolWait | ops.GriddepcontrolLaunchDependents | ops.TileOp
+)
 
 
 @dataclass(frozen=True, slots=True)

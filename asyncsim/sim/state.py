@@ -12,7 +12,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-from asyncsim.sim import do_bulk, do_compute, do_copy, do_registers, do_tcgen05, machine_state
+from asyncsim.sim import (
+    do_bulk,
+    do_compute,
+    do_copy,
+    do_matrix,
+    do_registers,
+    do_tcgen05,
+    machine_state,
+)
 from asyncsim.sim.role import Agent
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.warpgroup import Warpgroup
@@ -120,6 +128,11 @@ def _stores(arg: Any) -> Told:
     return (a.key, *stores), [start]
 
 
+def _run(arg: Any) -> Told:
+    a, run = arg
+    return (a.key, *run), []
+
+
 def _issue(arg: Any) -> Told:
     time, _, step = arg
     return step, [time]
@@ -134,6 +147,8 @@ ARGUMENTS: dict[Callable[..., None], Callable[[Any], Told]] = {
     do_copy._load_request: _load_request,
     do_compute._loads: _loads,
     do_compute._stores: _stores,
+    do_matrix._serve: _run,
+    do_tcgen05._asked: lambda arg: ((arg[0].key, arg[1]), []),
     Warpgroup._serve: _issue,
     machine_state.Cta.replace: _begin,
     machine_state.Cta._retire: lambda end: (None, [end]),
@@ -152,8 +167,6 @@ OF_AGENTS: frozenset[Callable[..., None]] = frozenset(
         do_copy._tracked,
         do_registers._asked,
         do_registers._given,
-        do_tcgen05._alloc_asked,
-        do_tcgen05._freed,
         do_tcgen05._issued,
     }
 )
@@ -220,6 +233,9 @@ def _agent(s: State, a: Agent) -> None:
     s.what.append([step for _, step in a.copies])
     s.when += [t for t, _ in a.copies]
     s.when += [a.tensor_done[0], a.tmem_done[0][0], a.tmem_done[1][0], a.tmem_free]
+    registers, written = a.scoreboard.state()
+    s.what.append(registers)
+    s.when += [*written, a.loads_free]
     if a.copies_landing is not None:
         s.when.append(a.copies_landing[0])
 
@@ -268,6 +284,7 @@ def _named_barrier(s: State, b: TimedNamedBarrier) -> None:
 
 def _cluster(s: State, cluster: ClusterState) -> None:
     b = cluster.barrier
+    s.what.append([(at, _keys(alone)) for at, alone in cluster._alone.items()])
     s.what += [cluster.left, b.so_far(), b.cause is None, b.done_cause is None]
     s.what.append(_keys(b.waiters))
     s.when += [b.stamp, b.done]

@@ -100,7 +100,8 @@ class Step:
         return (
             *(self.op_id, self.run, self.cost, self.turn, self.count, self.amount, self.value),
             *(self.barrier, self.rank, self.peers, self.states, self.name, self.work),
-            *(self.light, self.polls, self.shared, self.far, self.box is None),
+            *(self.light, self.polls, self.shared, self.far, self.reads, self.writes),
+            self.box is None,
         )
 
 

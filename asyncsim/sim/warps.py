@@ -132,3 +132,13 @@ def _deciding(s: Stmt) -> Iterator[Expr]:
                     yield operand
         case _:
             pass
+
+
+def uses_warpgroup(schedule: Schedule, c: WarpClass) -> bool:
+    """Whether its warps issue wgmma together."""
+    role = schedule.role_of(c.first)
+    body = role.body if role else schedule.body
+    return any(
+        isinstance(s, OpBase) and s.scope is Scope.WARPGROUP and not isinstance(s, ops.SetMaxNReg)
+        for s in statements(body)
+    )

@@ -23,6 +23,7 @@ from asyncsim.sim import state
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.clusters import ClusterState, TimedClusterBarrier
 from asyncsim.sim.contents import Contents
+from asyncsim.sim.do_matrix import Scoreboard
 from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.flights import Flights
 from asyncsim.sim.machine_state import Cta, Model
@@ -58,9 +59,9 @@ CASES = [
 
 
 def outcome(model: Model) -> object:
-    """All that the report says, and what it says it from."""
+    """All that the report says but the path, and what it says it from."""
     return (
-        prediction(model),
+        replace(prediction(model), path={}, bound_by=""),
         model.end,
         sorted(model.finished),
         model.stalls,
@@ -75,14 +76,25 @@ def both(schedule: Schedule, l2: str = "cold") -> tuple[Model, Model]:
     return with_jumps, full
 
 
+def same(schedule: Schedule, l2: str) -> Model:
+    """The run with jumps, which ends as the one without. On the path the last period before a jump
+    stands for all of them: its causes may be others in the period before."""
+    with_jumps, full = both(schedule, l2)
+    assert outcome(with_jumps) == outcome(full)
+    assert not full.jumps
+    mine, theirs = prediction(with_jumps).path, prediction(full).path
+    assert sum(mine.values()) == pytest.approx(1)
+    for name in mine.keys() | theirs.keys():
+        assert mine.get(name, 0) == pytest.approx(theirs.get(name, 0), abs=0.02)
+    return with_jumps
+
+
 @pytest.mark.parametrize("l2", ["cold", "warm"])
 @pytest.mark.parametrize("case", CASES)
 def test_a_jump_changes_nothing(case: tuple, l2: str) -> None:  # type: ignore[type-arg]
     scenario, params = case
-    with_jumps, full = both(scenario.build(params), l2)
-    assert outcome(with_jumps) == outcome(full)
+    with_jumps = same(scenario.build(params), l2)
     assert with_jumps.jumps
-    assert not full.jumps
     assert 0 < with_jumps.passed < with_jumps.end
 
 
@@ -132,11 +144,10 @@ def long_ones() -> st.SearchStrategy[Schedule]:
     return st.one_of(rings, gemms, persistent, copies, tiles)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck))
 @given(long_ones(), st.sampled_from(["cold", "warm"]))
 def test_random_schedules_end_as_without_jumps(schedule: Schedule, l2: str) -> None:
-    with_jumps, full = both(schedule, l2)
-    assert outcome(with_jumps) == outcome(full)
+    same(schedule, l2)
 
 
 def no_ticks(self: State, later: State) -> bool:
@@ -191,7 +202,7 @@ def peak(tiles: int) -> int:
 
 def test_memory_does_not_grow_with_the_trip_count() -> None:
     peak(100)  # what is kept for all runs
-    assert peak(4000) - peak(1000) < 100_000  # an op of each of those tiles takes more
+    assert peak(4000) - peak(1000) < 500_000  # a step of each op of those tiles takes megabytes
 
 
 LEFT_OUT = {
@@ -219,6 +230,7 @@ LEFT_OUT = {
     Scatter: {"_width"},
     Pace: {"_late"},
     Flights: set(),
+    Scoreboard: set(),
     Fifo: {"busy", "label", "_whole_num", "_whole_den", "_den"},
     Pipe: {"busy", "label"},
     Contents: {"_boxes", "_held", "_capacity", "record", "passed"},  # followed box by box
@@ -230,6 +242,7 @@ FIELDS = {
     Agent: {
         *("ahead", "blocked", "bulk", "copies", "copies_landing", "cp", "deferred", "done"),
         *("held", "peeks", "states", "t", "tensor_done", "tmem_done", "tmem_free"),
+        *("scoreboard", "loads_free"),
     },
     TimedMbarrier: {"cause", "done", "done_cause", "landed", "stamp", "waiters"},
     TimedNamedBarrier: {"cause", "left", "stamp", "waiters"},
@@ -249,10 +262,11 @@ FIELDS = {
         *("_position", "_retired", "_work", "closed", "commits", "ended", "issued"),
         *("parked", "queue_depth", "waited"),
     },
-    ClusterState: {"barrier", "left"},
+    ClusterState: {"_alone", "barrier", "left"},
     Scatter: {"drawn"},
     Pace: {"_ample", "_apart", "_best", "_changes", "_known", "_since"},
     Flights: {"_alone", "_barrier", "_landing", "_others"},
+    Scoreboard: {"_written"},
     Fifo: {"_free", "_num", "last"},
     Pipe: {"free", "last"},
     Contents: set(),
@@ -263,7 +277,7 @@ FIELDS = {
 @pytest.mark.parametrize("cls", LEFT_OUT)
 def test_every_field_is_in_the_state_or_left_out_for_a_reason(cls: type) -> None:
     """A new field has to be thought about: the state must hold it if it decides anything."""
-    tellers = (Warpgroup.state, Pace.state, Flights.state, Fifo.clock.fget)
+    tellers = (Warpgroup.state, Pace.state, Flights.state, Scoreboard.state, Fifo.clock.fget)
     sources = "".join(map(inspect.getsource, (state, *tellers, ClusterBarrierState.so_far)))
     left_out = LEFT_OUT[cls]
     slots = set(cls.__slots__)  # type: ignore[attr-defined]
@@ -280,7 +294,7 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
     sm = model.sms[0]
     cta = Cta(sm, 0, 0, 0, (0, "", 0, None), ClusterState(1, 1))
     assert set(vars(sm)) == {
-        *("tma", "port", "tensor", "smem", "lsu", "store", "pipes"),  # servers
+        *("tma", "port", "tensor", "smem", "lsu", "store", "pipes", "products"),  # servers
         *("starts", "operand_bytes", "operand_ticks", "tmem", "tmem_waiters", "maps"),
         *("model", "index", "key", "queue_depth", "warpgroups", "rec"),  # fixed
     }
