@@ -115,9 +115,7 @@ def bw_block_scaled(
         for x, s in (("a", m), ("b", n))
     )
     sa_global, sb_global = (
-        b.global_tensor(
-            x, (s // BLOCK * (k // step) * lines, LINE_BYTES), "u8", fill=how.factors
-        )
+        b.global_tensor(x, (s // BLOCK * (k // step) * lines, LINE_BYTES), "u8", fill=how.factors)
         for x, s in (("scale_a", m), ("scale_b", n))
     )
     c_global = b.global_tensor("c", (m, n), c_type(f32), output=True)

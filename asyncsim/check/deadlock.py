@@ -180,7 +180,9 @@ def _cause(execution: Execution, root: Agent) -> tuple[Rule, str]:
         if isinstance(_step(root).dyn.op, ops.BarSync | ops.BarrierClusterWait):
             return Rule.DEADLOCK, f"{_line(execution, root)}: the other warps never arrive"
         if isinstance(_step(root).dyn.op, ops.SetMaxNReg):
-            return Rule.REGISTER_POOL, f"{_line(execution, root)}, and nobody gives any back"
+            return Rule.REGISTER_POOL, (
+                f"{_line(execution, root)}, and nobody gives any back; {_fitting(execution, root)}"
+            )
         return Rule.DEADLOCK, ""
     state, key = b.state, b.key
     if state.count == 0 and state.tx == 0:
@@ -227,6 +229,18 @@ def uneven_bytes(b: Barrier) -> str:
     """Bytes announced and copied on a barrier, in words."""
     phases = f" in {b.state.generation + 1} phases" if b.state.generation else ""
     return f"{b.key} expects {b.expected} bytes and gets {b.landed}{phases}"
+
+
+def _fitting(execution: Execution, root: Agent) -> str:
+    """How many registers the warps that ask for more could have."""
+    place = root.warp.place
+    alike = {
+        w.place.warp
+        for w in execution.warps
+        if (w.place.rank, w.place.role) == (place.rank, place.role)
+    }
+    fits = execution.registers.pool(root.warp).fits(alike)
+    return f"beside what others hold, {fits} fit all {len(alike)} warps of {place.role or 'block'}"
 
 
 def _line(execution: Execution, agent: Agent) -> str:

@@ -116,12 +116,14 @@ def as_finding(error: ScheduleError) -> Finding:
 
 def load_machine_for(name: str, schedule: Schedule | Program | None) -> Machine:
     """The machine of ``--machine``, fit for the schedule. Raises UsageError, MachineError."""
-    from asyncsim.machine import load_machine
+    from asyncsim.machine import known_machines, load_machine
 
     machine = load_machine(name)
     if schedule is not None and machine.architecture not in schedule.archs:
+        fit = [m for m in known_machines() if load_machine(m).architecture in schedule.archs]
         raise UsageError(
             f"{schedule.name} is written for {', '.join(schedule.archs)}; machine "
-            f"{machine.name!r} is {machine.architecture}; choose another --machine"
+            f"{machine.name!r} is {machine.architecture}; "
+            + (f"use --machine {' or '.join(fit)}" if fit else "no machine file is for it")
         )
     return machine

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from asyncsim.rules import Rule
 from asyncsim.sync.mbarrier import SyncFault
 
 LANES = 32
 WARPGROUP = 4  # consecutive warps
+STEP = 8  # counts are multiples of it
 
 
 class RegisterPool:
@@ -52,6 +55,11 @@ class RegisterPool:
     def needs(self, warp: int, count: int) -> int:
         """Registers that the pool must have free for a warp to hold ``count`` a thread."""
         return LANES * (count - self.held[warp])
+
+    def fits(self, warps: Collection[int]) -> int:
+        """The largest count that these warps could all hold beside what the others hold."""
+        others = sum(n for warp, n in enumerate(self.held) if warp not in warps)
+        return (self.size // LANES - others) // len(warps) // STEP * STEP
 
     def dec(self, warp: int, count: int) -> None:
         """Raises SyncFault if the warp holds fewer."""

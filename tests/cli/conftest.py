@@ -48,6 +48,8 @@ def sm_100a_machine(tmp_path: Path) -> str:
     text = re.sub(r"(?m)^wgmma_.*\n", "", text)
     newer = (resources.files("asyncsim.machine") / "b200.toml").read_text(encoding="utf-8")
     text += re.search(r"(?ms)^\[tcgen05\].*?(?=^\[)", newer)[0]  # type: ignore[index]
+    cancel = re.search(r"(?m)^cancel = .*\n", newer)[0]  # type: ignore[index]
+    text = text.replace("[launch]\n", f"[launch]\n{cancel}")
     path = tmp_path / "other.toml"
     path.write_text(text, encoding="utf-8")
     return str(path)

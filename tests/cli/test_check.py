@@ -127,7 +127,7 @@ def test_a_machine_of_another_architecture_is_refused(cli, sm_100a_machine: str)
         assert (done.code, done.out) == (2, "")
         assert done.err == (
             "asyncsim: ws_gemm is written for sm_90a; machine 'other' is sm_100a; "
-            "choose another --machine\n"
+            "use --machine h100 or h200\n"
         )
     done = cli("check", "tma_ring", "--tiles", 4, "--machine", sm_100a_machine, "--json")
     assert (done.code, json.loads(done.out)["machine"]) == (0, "other")

@@ -62,7 +62,7 @@ def test_predict_both_as_one(cli: Any) -> None:
     wrong = cli("predict", FILE, "--machine", "b200")
     assert wrong.err == (
         "asyncsim: first and second is written for sm_90a; machine 'b200' is sm_100a; "
-        "choose another --machine\n"
+        "use --machine h100 or h200\n"
     )
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import pytest
 
-from asyncsim import Rule
+from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.catalog import builtin_scenarios
 from asyncsim.ir.validate import CHECKS, validate
 from asyncsim.ir.validate.arch import ARCHS
@@ -18,7 +21,7 @@ def test_scenarios_and_their_twins_are_well_formed(scenario):
 
 
 def test_each_rule_is_listed_once():
-    assert len(CHECKS) == len(set(CHECKS)) == 74
+    assert len(CHECKS) == len(set(CHECKS)) == 75
 
 
 def test_block_over_1024_threads():
@@ -51,9 +54,45 @@ def test_shared_memory_over_227_kb_says_how_many_stages_fit():
     expect(
         build,
         "263168 bytes of shared memory, a CTA may have 232448",
-        "tile 'ring' takes 32768 bytes a stage: use at most 7 stages",
+        "beside 'small' (1024) tile 'ring' takes 32768 bytes a stage: use at most 7 stages",
         Rule.SMEM_OVER_BUDGET,
     )
+
+
+def test_rings_of_as_many_stages_shrink_together() -> None:
+    def build(k):
+        k.smem_tile("a", (128, 64), "bf16", stages=5, swizzle=128)
+        k.smem_tile("b", (256, 64), "bf16", stages=5, swizzle=128)
+        k.smem_tile("strip", (128, 64), "bf16", stages=2)
+        k.smem_tile("word", (1, 1), "u32")
+        k.mbarriers("full", count=1, stages=5)
+
+    expect(
+        build,
+        "278576 bytes of shared memory, a CTA may have 232448",
+        "beside 'strip' (32768) tiles 'a' and 'b' take 49152 bytes a stage: use at most 4 stages",
+        Rule.SMEM_OVER_BUDGET,
+    )
+
+
+def test_what_is_said_to_fit_fits() -> None:
+    def ring(stages: int, words: int) -> Any:
+        k = ScheduleBuilder("ring")
+        k.smem_tile("a", (100,), "u8", stages=stages)
+        k.smem_tile("b", (1000,), "u8", stages=stages, align=1024)
+        k.smem_tile("c", (words,), "u32")
+        k.block(1)
+        return k.finish()
+
+    for words in (1, 250, 13_000, 56_000):
+        with pytest.raises(ScheduleError) as caught:
+            ring(2000, words)
+        found = re.search(r"use at most (\d+) stages", str(caught.value))
+        assert found
+        most = int(found[1])
+        ring(most, words)
+        with pytest.raises(ScheduleError):
+            ring(most + 1, words)
 
 
 def test_one_stage_over_227_kb_must_shrink():

@@ -45,7 +45,7 @@ def test_a_tile_that_does_not_fit():
     expect(
         lambda k: k.tmem_tile("acc", columns=256, address=word(k), stages=2, column=32),
         "tensor memory tile 'acc' ends at column 544",
-        "tensor memory has 512: fewer stages, or a smaller accumulator",
+        "tensor memory has 512 columns: stages=1 of 256 fit from column 32 on",
         Rule.TMEM_CAPACITY,
     )
 

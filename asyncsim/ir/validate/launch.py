@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import replace
 
 from asyncsim.errors import ScheduleError
-from asyncsim.ir.decl import SmemTile
+from asyncsim.ir.decl import Mbarrier, SmemTile
 from asyncsim.ir.schedule import Schedule
+from asyncsim.memory.layout import place
 from asyncsim.rules import Rule
 
 MAX_SMEM_BYTES = 232_448  # opt-in limit of a CTA on sm_90 and sm_100 (227 KB)
@@ -42,15 +45,37 @@ def _shared_memory(s: Schedule) -> Iterator[ScheduleError]:
         yield ScheduleError(message, fix="use fewer mbarriers", rule=Rule.SMEM_OVER_BUDGET)
         return
     largest = max(tiles, key=lambda t: t.stages * t.stage_stride)
-    room = MAX_SMEM_BYTES - (s.smem_bytes - largest.stages * largest.stage_stride)
-    fits = max(0, room // largest.stage_stride)
+    ring = [t for t in tiles if t.stages == largest.stages]
+    names = " and ".join(repr(t.name) for t in ring)
+    takes = f"tile {names} takes" if len(ring) == 1 else f"tiles {names} take"
+    each = sum(t.stage_stride for t in ring)
+    if beside := [t for t in tiles if t not in ring and t.stages * t.stage_stride >= 1024]:
+        others = " and ".join(f"{t.name!r} ({t.stages * t.stage_stride})" for t in beside)
+        takes = f"beside {others} {takes}"
+    fits = _stages_that_fit(s, largest.stages)
+    least = "make it smaller" if len(ring) == 1 else "make them smaller"
     yield ScheduleError(
         message,
-        fix=f"tile {largest.name!r} takes {largest.stage_stride} bytes a stage: "
-        + (f"use at most {fits} stages" if fits else "make it smaller"),
+        fix=f"{takes} {each} bytes a stage: " + (f"use at most {fits} stages" if fits else least),
         loc=largest.loc,
         rule=Rule.SMEM_OVER_BUDGET,
     )
+
+
+def _stages_that_fit(s: Schedule, stages: int) -> int:
+    """How many stages there is room for if all that has ``stages`` of them, mbarriers too, gets
+    fewer; 0 if not even one."""
+
+    def needed(fewer: int) -> int:
+        decls = (
+            replace(d, stages=fewer)
+            if isinstance(d, SmemTile | Mbarrier) and d.stages == stages
+            else d
+            for d in s.decls
+        )
+        return place(tuple(decls))[1]
+
+    return bisect_right(range(1, stages), MAX_SMEM_BYTES, key=needed)
 
 
 CHECKS = (_block_size, _grid, _shared_memory)

@@ -38,9 +38,15 @@ def _tiles(s: Schedule) -> Iterator[ScheduleError]:
             )
         end = t.column + t.stages * t.columns
         if end > COLUMNS:
+            fits = max(0, COLUMNS - t.column) // t.columns if t.columns > 0 else 0
             yield ScheduleError(
                 f"tensor memory tile {t.name!r} ends at column {end}",
-                fix=f"tensor memory has {COLUMNS}: fewer stages, or a smaller accumulator",
+                fix=f"tensor memory has {COLUMNS} columns: "
+                + (
+                    f"stages={fits} of {t.columns} fit from column {t.column} on"
+                    if fits
+                    else f"a stage may have {max(0, COLUMNS - t.column)} from column {t.column} on"
+                ),
                 loc=t.loc,
                 rule=Rule.TMEM_CAPACITY,
             )
