@@ -39,8 +39,8 @@ WHY_HIDDEN = {
     Rule.NAMED_BARRIER_OVERRUN: "where all arrive and none waits, the barrier holds nobody up, and "
     "in which order products are issued does not show in the data",
     Rule.GLOBAL_WRITE_OVERLAP: "the CTAs that store one tile store equal values",
-    Rule.WRITE_BEFORE_RELEASE: "the CTAs of a cluster stay in step: a stage is not refilled before "
-    "parts of it have come from each of them",
+    Rule.WRITE_BEFORE_RELEASE: "CTAs of a cluster, and warps of a warpgroup, stay in step: a "
+    "refill lands after the last of them has read",
     Rule.READ_BEFORE_ARRIVAL: "the CTAs of a cluster run side by side, and a peer has stored "
     "before a remote load gets there",
     Rule.SCOPE_TOO_NARROW: "the stores seem to be in shared memory before the arrive is counted",
