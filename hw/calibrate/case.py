@@ -3,10 +3,11 @@
 Imports numpy only.  See docs/machine.md.
 """
 
-__all__ = ["Case", "Context", "Reduce", "Samples", "first", "per_step", "split"]
+__all__ = ["Box", "Case", "Context", "Reduce", "Samples", "first", "per_step", "split"]
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,12 +29,28 @@ Reduce = Callable[[Words, Context], Samples]
 
 
 @dataclass(frozen=True, slots=True)
+class Box:
+    """A box of 2-byte elements, outermost first, of a tensor map of its own: a box of ``shape``, or
+    an im2col window of pixels x channels over images of 16 x 16."""
+
+    shape: tuple[int, ...]
+    swizzle: int
+    im2col: bool = False
+
+    @property
+    def bytes(self) -> int:
+        """Of one copy."""
+        return 2 * prod(self.shape)
+
+
+@dataclass(frozen=True, slots=True)
 class Case:
     """A kernel launch: what to compile, how to launch, and what its output words mean.
 
     `args` are the kernel's p0..p3.  `cold` evicts L2 before every launch.  `rows` > 0 passes a
     tensor map with a box of rows x row_bytes (128 or 64, swizzled so), rows `pitch` bytes apart.
-    `mask` chooses SMs for kernels that read one.
+    `box` passes a map of any rank instead.  `mask` chooses SMs for kernels that read one.
+    `dependent` launches the kernel a second time, allowed to start early, with 1 as its p3.
     """
 
     bench: str
@@ -56,6 +73,8 @@ class Case:
     mask: Callable[[Context], list[int]] | None = None
     series: bool = False
     unit: str = "cycles"
+    box: Box | None = None
+    dependent: bool = False
 
 
 def first(count: int, name: str = "cycles", skip: int = 0) -> Reduce:

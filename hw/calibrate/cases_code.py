@@ -239,16 +239,27 @@ def _mhz(words: Words, context: Context) -> Samples:
 
 def _clock() -> Iterator[Case]:
     """Full tensor load for about a second, in launches of about 9 ms; samples in time order."""
-    yield Case(
-        "clock_tensor",
-        {"n": 256, "warpgroups": 2},
-        _wgmma_variant(256, 8, 1),
+    for operands, groups in (("random", 3500), ("zeros", 3500), ("random N=64", 14000)):
+        yield _clock_case(operands, groups)
+
+
+def _clock_case(operands: str, groups: int) -> Case:
+    variant = _wgmma_variant(64 if "N=64" in operands else 256, 8, 1)
+    params: dict[str, int | str] = {"n": 256, "warpgroups": 2}
+    if operands != "random":
+        params = {"operands": operands, "warpgroups": 2}
+    if operands == "zeros":
+        variant = Variant(variant.file, (*variant.defines, ("ZEROS", 1)))
+    return Case(
+        "clock_tensor" if operands == "random" else "clock_operands",
+        params,
+        variant,
         "wgmma_stream",
         _mhz,
         grid=132,
         block=256,
         smem=60_000,
-        args=(0, 0, 3500, 0),
+        args=(0, 0, groups, 0),
         words=8 * 132,
         repeat=120,
         warmups=0,

@@ -1,6 +1,6 @@
 """Cases: TMA, cp.async, L2, DRAM, global stores.  See docs/machine.md."""
 
-__all__ = ["copy_cases"]
+__all__ = ["copy_cases", "stream_case"]
 
 from collections.abc import Iterator
 
@@ -170,6 +170,16 @@ def _cp_async() -> Iterator[Case]:
                     args=(0, FRESH if level == "dram" else 0, 40, 0),
                     cold=level == "dram",
                 )
+    for warps in (1, 4):  # the same, completing on an mbarrier
+        yield Case(
+            "cp_mbarrier",
+            {"level": "l2", "warps": warps, "copies": 1},
+            Variant("cp_async.cu", (("I", 1), ("S", 2), ("MBARRIER", 1))),
+            "cp_latency",
+            split(40, ("done", "issue")),
+            block=32 * warps,
+            args=(0, 0, 40, 0),
+        )
     for copies, stages, warps in (
         (1, 2, 4),
         (2, 2, 4),
@@ -229,7 +239,7 @@ def _stream_reduce(total: int, ctas: int) -> Reduce:
     return reduce
 
 
-def _stream(
+def stream_case(
     params: dict[str, int | str],
     box: int,
     depth: int,
@@ -240,6 +250,7 @@ def _stream(
     ctas: int = 132,
     cold: bool = False,
     mask: object = None,
+    smem: int = 230_000,
 ) -> Case:
     return Case(
         "stream",
@@ -248,10 +259,10 @@ def _stream(
         "stream",
         _stream_reduce(turns * box, ctas),
         grid=ctas,
-        smem=230_000,
+        smem=smem,
         args=(depth, spread // 128, turns, int(mask is not None)),
         rows=box // 128,
-        words=4 * 132,
+        words=4 * max(ctas, 132),
         repeat=5 if cold else 8,
         cold=cold,
         mask=mask,  # type: ignore[arg-type]
@@ -263,19 +274,19 @@ def _streams() -> Iterator[Case]:
     wrap = 131072
     for ctas in (1, 2, 4, 8, 16, 32, 64, 132):
         params: dict[str, int | str] = {"data": "l2_private", "ctas": ctas}
-        yield _stream(params, 32 * KB, 6, 512, spread=wrap, wrap=wrap, ctas=ctas)
+        yield stream_case(params, 32 * KB, 6, 512, spread=wrap, wrap=wrap, ctas=ctas)
     for ctas in (16, 132):
         params = {"data": "l2_shared", "ctas": ctas}
-        yield _stream(params, 32 * KB, 6, 512, spread=0, wrap=wrap, ctas=ctas)
+        yield stream_case(params, 32 * KB, 6, 512, spread=0, wrap=wrap, ctas=ctas)
     for data, spread in (("l2_private", wrap), ("l2_shared", 0)):
         for count in (4, 8, 16):
             params = {"data": data, "gpc_sms": count}
             mask = _within_gpc(count)
-            yield _stream(params, 32 * KB, 6, 512, spread=spread, wrap=wrap, mask=mask)
+            yield stream_case(params, 32 * KB, 6, 512, spread=spread, wrap=wrap, mask=mask)
     for count in (16, 32, 64):
         params = {"data": "l2_private", "spread_sms": count}
         mask = _across_gpcs(count)
-        yield _stream(params, 32 * KB, 6, 512, spread=wrap, wrap=wrap, mask=mask)
+        yield stream_case(params, 32 * KB, 6, 512, spread=wrap, wrap=wrap, mask=mask)
     for box, depths in (
         (2 * KB, (1, 2)),
         (4 * KB, (1, 2, 4, 8)),
@@ -284,12 +295,16 @@ def _streams() -> Iterator[Case]:
         for depth in depths:
             params = {"data": "l2_private", "ctas": 132, "sweep": 1}
             turns = 512
-            yield _stream(params, box, depth, turns, spread=wrap, wrap=wrap)
+            yield stream_case(params, box, depth, turns, spread=wrap, wrap=wrap)
             params = {"data": "dram", "ctas": 132}
-            yield _stream(params, box, depth, turns // 4, spread=FRESH * 2, wrap=1 << 30, cold=True)
+            yield stream_case(
+                params, box, depth, turns // 4, spread=FRESH * 2, wrap=1 << 30, cold=True
+            )
     for depth in (1, 2, 4, 8, 12):
         params = {"data": "dram", "ctas": 1}
-        yield _stream(params, 16 * KB, depth, 128, spread=FRESH, wrap=1 << 30, cold=True, ctas=1)
+        yield stream_case(
+            params, 16 * KB, depth, 128, spread=FRESH, wrap=1 << 30, cold=True, ctas=1
+        )
 
 
 def _within_gpc(count: int) -> object:

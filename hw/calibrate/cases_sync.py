@@ -45,6 +45,7 @@ ISSUE: dict[str, tuple[int, int, tuple[int, int]]] = {
 STYLES = ("converged", "diverged", "diverged_counted", "diverged_tight")
 SHARES = ("none", "i, i^1", "i, i^2", "i, i^4", "four places", "all")
 PIPES = {"ffma": 0, "lop3": 1, "ex2": 2, "cvt": 3, "shfl": 4, "lds": 5, "fmnmx": 6, "imad": 7}
+PIPES |= {"lg2": 8, "redux": 9, "hfma2": 10}
 
 
 def sync_cases() -> Iterator[Case]:
@@ -189,7 +190,7 @@ def _pipes() -> Iterator[Case]:
                 words=1024,
                 repeat=20,
             )
-    for body in (1, 4, 8, 32, 128):
+    for body in (1, 4, 8, 32, 128, 256, 512):
         for warps in (1, 4):
             yield Case(
                 "loop",

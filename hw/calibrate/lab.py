@@ -6,18 +6,20 @@ See docs/machine.md.
 __all__ = ["Lab", "TimedOutError", "cubin_name"]
 
 import hashlib
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .case import Case, Context, Samples
+from .case import Box, Case, Context, Samples
 from .sources import Variant, compile_variant, source_of
 
 MB = 1 << 20
 DATA_BYTES = 640 * MB
 FLUSH_BYTES = 256 * MB
 OUT_WORDS = 32768
+IMAGE = 16  # pixels of a side, for im2col
 
 
 class TimedOutError(RuntimeError):
@@ -49,6 +51,7 @@ class Lab:
         self.codes: dict[Variant, Any] = {}
         self.logs: dict[Variant, str] = {}
         self.maps: dict[tuple[int, int, int], Any] = {}
+        self.box_maps: dict[Box, Any] = {}
         self.context = Context()
 
     def _allocate(self, size: int) -> Any:
@@ -82,6 +85,28 @@ class Lab:
             )
         return self.maps[key]
 
+    def box_map(self, box: Box) -> Any:
+        """A map over the data whose outermost dimension has all that is left."""
+        if box not in self.box_maps:
+            from cuda.core import TensorMapDescriptor, TensorMapDescriptorOptions
+            from cuda.core.utils import StridedMemoryView
+
+            inner = (IMAGE, IMAGE, box.shape[-1]) if box.im2col else box.shape[1:]
+            outer = DATA_BYTES // 2 // prod(inner) if inner else DATA_BYTES // 2
+            view = StridedMemoryView.from_buffer(
+                self.data, shape=(min(outer, 1 << 20), *inner), dtype=np.dtype(np.uint16)
+            )
+            swizzles = type(TensorMapDescriptorOptions(box_dim=(1,)).swizzle)
+            swizzle = swizzles[f"SWIZZLE_{box.swizzle}B" if box.swizzle else "NONE"]
+            if box.im2col:
+                pixels, channels = box.shape
+                self.box_maps[box] = TensorMapDescriptor._from_im2col(
+                    view, (0, 0), (0, 0), channels, pixels, swizzle=swizzle
+                )
+            else:
+                self.box_maps[box] = view.as_tensor_map(box_dim=box.shape, swizzle=swizzle)
+        return self.box_maps[box]
+
     def run(self, case: Case) -> Samples:
         """Launch a case `warmups` + `repeat` times; concatenate the samples of the repeats."""
         from cuda.bindings import driver
@@ -101,6 +126,8 @@ class Lab:
         args: list[Any] = [self.out, self.abort, self.data, *(np.int32(p) for p in case.args)]
         if case.rows:
             args.append(self.tensor_map(case.rows, case.row_bytes, case.pitch))
+        if case.box:
+            args.append(self.box_map(case.box))
         if case.mask is not None:
             self._write_mask(case.mask(self.context))
         runs: list[Samples] = []
@@ -109,6 +136,9 @@ class Lab:
             if case.cold:
                 self._evict()
             launch(self.stream, config, kernel, *args)
+            if case.dependent:
+                early = LaunchConfig(**shape, programmatic_stream_serialization=True)
+                launch(self.stream, early, kernel, *args[:6], np.int32(1), *args[7:])
             samples = case.reduce(self._read(case.words), self.context)
             if turn >= case.warmups:
                 runs.append(samples)

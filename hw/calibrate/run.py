@@ -21,18 +21,24 @@ from typing import Any
 import numpy as np
 
 from .case import Case
+from .cases_cluster import cluster_cases
 from .cases_code import code_cases
 from .cases_copy import copy_cases
 from .cases_fma import fma_cases
 from .cases_landing import landing_cases
+from .cases_open import open_cases
 from .cases_share import share_cases
+from .cases_shared_sm import shared_sm_cases
 from .cases_sync import sync_cases
 from .cases_train import train_cases
 from .sources import compile_variant
 
 CHILD_SECONDS = 240
 # These feed no number: they are measured in the first pass alone.
-CHECKS = ("pairs", "ring", "block_order", "outer_ring", "outer_extra", "outer_sync", "cta_parts")
+CHECKS = (
+    *("pairs", "ring", "block_order", "outer_ring", "outer_extra", "outer_sync", "cta_parts"),
+    "clock_operands",
+)
 Row = dict[str, Any]
 
 
@@ -44,6 +50,9 @@ def all_cases() -> Iterator[Case]:
     yield from code_cases()
     yield from fma_cases()
     yield from train_cases()
+    yield from cluster_cases()
+    yield from shared_sm_cases()
+    yield from open_cases()
 
 
 def chosen(only: str | None) -> list[Case]:

@@ -14,6 +14,7 @@ from typing import Any
 from .operands import PATTERNS, rewrite
 
 ARCHITECTURE = "sm_90a"
+_WITH_WGMMA = ("wgmma.cu", "mix.cu")
 KERNELS = Path(__file__).parent / "kernels"
 
 
@@ -34,9 +35,11 @@ def source_of(variant: Variant) -> str:
     """The whole CUDA C++ text: shared code, defines, generated instruction, kernel file."""
     parts = [_text("prelude.cuh")]
     parts += [f"#define {name} {value}" for name, value in variant.defines]
-    if variant.file == "wgmma.cu":
+    if variant.file in _WITH_WGMMA:
         values = dict(variant.defines)
         parts.append(_wgmma_function(values["N"], values.get("RS", 0)))
+    if variant.file == "mix.cu":
+        parts.append(_text("wgmma.cu"))
     parts.append(_text(variant.file))
     return "\n".join(parts)
 

@@ -37,6 +37,12 @@ extern "C" __global__ void pipe(KERNEL_ARGS) {
         asm volatile("max.f32 %0, %0, %1;" : "+r"(x[c]) : "r"(a));
 #elif OP == 7
         asm volatile("mad.lo.u32 %0, %0, %1, %2;" : "+r"(x[c]) : "r"(a), "r"(b));
+#elif OP == 8
+        asm volatile("lg2.approx.ftz.f32 %0, %0;" : "+r"(x[c]));
+#elif OP == 9
+        asm volatile("redux.sync.add.u32 %0, %0, 0xffffffff;" : "+r"(x[c]));
+#elif OP == 10
+        asm volatile("fma.rn.bf16x2 %0, %0, %1, %2;" : "+r"(x[c]) : "r"(a), "r"(b));
 #endif
       }
     }

@@ -5,9 +5,19 @@
 #define S 2
 #endif
 
-// One group: out[i] = cycles to wait_group 0, out[p2 + i] = cycles of issue; p1 = stride of samples.
+#ifndef MBARRIER
+#define MBARRIER 0
+#endif
+
+// One group: out[i] = cycles to wait_group 0 (MBARRIER 0) or to a wait on an mbarrier that the copies
+// arrive on, out[p2 + i] = cycles of issue; p1 = stride of samples.
 extern "C" __global__ void cp_latency(KERNEL_ARGS) {
   u32 dst = saddr(smem) + threadIdx.x * 16;
+#if MBARRIER
+  u64 deadline = clk() + DEADLINE_CYCLES;
+  u32 bar = saddr(smem) + 36000;
+  init_barriers(bar, 1, blockDim.x);
+#endif
   for (int i = -4; i < p2; ++i) {
     const char* src = data + (u64)(i + 4) * p1 + threadIdx.x * 16;
     __syncthreads();
@@ -15,8 +25,13 @@ extern "C" __global__ void cp_latency(KERNEL_ARGS) {
 #pragma unroll
     for (int k = 0; k < I; ++k) cp16(dst + k * 4096, src + k * 4096);
     u64 t1 = clk();
+#if MBARRIER
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" :: "r"(bar) : "memory");
+    wait(bar, i & 1, deadline, abort_word);
+#else
     cp_commit();
     cp_wait<0>();
+#endif
     u64 t2 = clk();
     if (threadIdx.x == 0 && i >= 0) { out[i] = t2 - t0; out[p2 + i] = t1 - t0; }
     __syncthreads();
