@@ -6,6 +6,7 @@ See docs/machine.md.
 __all__ = ["open_cases"]
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 
@@ -16,6 +17,8 @@ from .sources import Variant
 KB = 1024
 MB = 1 << 20
 STYLES = ("converged", "parked", "alone")
+# CTA that probes, and its GPC: the first one is placed where few SMs share a port.
+PROBES = {0: "small", 100: "full"}
 HINTS = ("none", "evict_first", "evict_last")
 # Boxes of 16 KB of 2-byte elements, outermost first, with their swizzle.
 BOXES = {
@@ -93,11 +96,11 @@ def _loaded() -> Iterator[Case]:
     """A probe alone on its SM while all others keep boxes in flight."""
     probes = 64
     for level, stride, through in (("l2", 0, 128 * KB), ("dram", 256 * KB, 4 * MB)):
-        for depth in (0, 1, 2, 4, 8, 12):
+        for depth, (probe, gpc) in product((0, 1, 2, 4, 8, 12), PROBES.items()):
             yield Case(
                 "loaded",
-                {"level": level, "depth": depth},
-                Variant("load.cu"),
+                {"level": level, "depth": depth, "gpc": gpc},
+                Variant("load.cu", (("PROBE", probe),)),
                 "loaded",
                 split(probes, ("bulk", "load")),
                 grid=132,

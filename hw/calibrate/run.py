@@ -63,6 +63,8 @@ def chosen(only: str | None) -> list[Case]:
 
 def compile_all(folder: Path, only: str | None = None) -> int:
     """Compile every variant into `folder`; return how many.  Needs NVRTC, no GPU."""
+    import cuda.core  # noqa: F401  threads that import it at once see half of it
+
     from .lab import cubin_name
 
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,14 +1,17 @@
 // L2 and DRAM that others use as well.
 
-// CTA 0 probes while the others keep p0 tensor loads of 16 KB in flight: out[i] = cycles of a bulk load
+// CTA PROBE, alone on its SM, probes while the others keep p0 tensor loads of 16 KB in flight: out[i] = cycles of a bulk load
 // of 1 KB, out[p2 + i] of a plain load.  p1 = bytes from probe to probe (0: the same lines), p3 = bytes
 // that a streaming CTA goes through.  out[4096] tells the others to stop.
+#ifndef PROBE
+#define PROBE 0
+#endif
 extern "C" __global__ void loaded(KERNEL_ARGS, const __grid_constant__ tmap m) {
   u64 deadline = clk() + DEADLINE_CYCLES;
   u32 bars = saddr(smem), dst = bars + 1024;
   init_barriers(bars, 16, 1);
   volatile u64* stop = out + 4096;
-  if (blockIdx.x == 0) {
+  if (blockIdx.x == PROBE) {
     char* mine = data + (560ull << 20);
     u64 start = clk();
     while (clk() - start < 200000) {}
