@@ -1,33 +1,18 @@
-"""Laws of the hardware: a formula whose parameters are numbers of a machine file, and the rows
+"""Laws of the hardware: a formula whose parameters are numbers of a machine file, and the points
 that it has to meet.  See docs/machine.md.
 """
 
-__all__ = ["LAWS", "Law", "Parameter", "Point", "points_of"]
+__all__ = ["LAWS", "Law", "Parameter"]
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from . import derive as d
-from .rows import MissingRowError, Rows, standard_error
+from . import points as of
+from .points import SMS, Points
 from .solve import Floats, Model
 
 KB = 1024
-SMS = 132
-Params = dict[str, int | str]
-_OPERAND = ("A in shared memory", "A in registers")  # by whether it is
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """What one row says: ``x`` for the law, ``y`` and its standard error; ``series`` names the
-    curve of the report that it belongs to."""
-
-    x: tuple[float, ...]
-    y: float
-    sigma: float
-    series: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,72 +36,11 @@ class Law:
     benches: str
     unit: str
     parameters: tuple[Parameter, ...]
-    points: Callable[[Rows], Iterator[Point | None]]
+    points: Points
     model: Model
     label: str
     axis: int = 0
     inferred: bool = False
-
-
-def _point(
-    rows: Rows,
-    x: tuple[float, ...],
-    bench: str,
-    where: Params,
-    metric: str = "cycles",
-    series: str = "",
-) -> Point | None:
-    """None where the file lacks the row."""
-    try:
-        row = rows.row(bench, metric, **where)
-    except MissingRowError:
-        return None
-    return Point(x, row["median"], standard_error(row), series)
-
-
-def _slope(
-    rows: Rows,
-    x: tuple[float, ...],
-    bench: str,
-    where: Params,
-    along: tuple[str, int, int],
-    series: str = "",
-) -> Point | None:
-    """Cycles for one more unit of a parameter, between two values of it."""
-    key, *ends = along
-    low, high = (_point(rows, x, bench, {**where, key: end}) for end in ends)
-    if low is None or high is None:
-        return None
-    span = ends[1] - ends[0]
-    sigma = float(np.hypot(low.sigma, high.sigma)) / span
-    return Point(x, (high.y - low.y) / span, sigma, series)
-
-
-def _landing(rows: Rows) -> Iterator[Point | None]:
-    elect = d.issue("elect")(rows)  # the benchmark does it before the copy
-    for size in (1, 2, 4, 8, 16, 32):
-        where: Params = {"level": "l2", "bytes": size * KB}
-        point = _point(rows, (size * KB,), "tma_landing", where, "other_warp")
-        yield point and replace(point, y=point.y - elect)
-
-
-def _trains(rows: Rows) -> Iterator[Point | None]:
-    for kind, size, low, high in (
-        ("bulk", 16, 64, 256),
-        ("bulk", 128, 64, 256),
-        ("tensor", KB, 64, 256),
-        ("tensor", 2 * KB, 64, 256),
-        ("tensor", 4 * KB, 32, 192),
-        ("tensor", 16 * KB, 16, 48),
-        ("tensor", 32 * KB, 8, 28),
-    ):
-        where: Params = {"kind": kind, "bytes": size}
-        x, along = (size, max(size // 128, 1)), ("copies", low, high)
-        yield _slope(rows, x, "tma_train", where, along, "rows of 128 bytes")
-    for size, low, high in ((KB, 64, 256), (8 * KB, 32, 96)):
-        where = {"row": 64, "pitch": 64, "bytes": size}
-        x, along = (size, size // 64), ("copies", low, high)
-        yield _slope(rows, x, "tma_train_narrow", where, along, "rows of 64 bytes")
 
 
 def _engine(theta: Floats, x: Floats) -> Floats:
@@ -126,18 +50,11 @@ def _engine(theta: Floats, x: Floats) -> Floats:
     return value
 
 
-def _stores(rows: Rows) -> Iterator[Point | None]:
-    for size in (1, 4, 16):
-        for count in (1, 8):
-            where: Params = {"kind": "tensor", "bytes": size * KB, "stores": count}
-            yield _point(rows, (size * KB * count,), "tma_store", where, "done")
-
-
-def _intervals(rows: Rows) -> Iterator[Point | None]:
-    for rs, sizes in ((0, (8, 16, 32, 64, 96, 128, 192, 256)), (1, (8, 16, 64, 128, 256))):
-        for n in sizes:
-            where: Params = {"n": n, "rs": rs, "per_group": 8, "wait": 1, "warpgroups": 1}
-            yield _point(rows, (n, rs), "wgmma_stream", where, series=_OPERAND[rs])
+def _out(theta: Floats, x: Floats) -> Floats:
+    store, store_rate, reduce, reduce_rate = theta
+    reduces = x[:, 1] > 0
+    value: Floats = np.where(reduces, reduce + x[:, 0] / reduce_rate, store + x[:, 0] / store_rate)
+    return value
 
 
 def _interval(theta: Floats, x: Floats) -> Floats:
@@ -149,48 +66,11 @@ def _interval(theta: Floats, x: Floats) -> Floats:
     return value
 
 
-def _drains(rows: Rows) -> Iterator[Point | None]:
-    for rs, counts in ((0, (1, 2, 4, 8, 16)), (1, (1, 4, 8))):
-        for n in (64, 128, 256):
-            for count in counts:
-                where: Params = {"n": n, "rs": rs, "per_group": count}
-                x = (count * d.law(n), rs)
-                yield _point(rows, x, "wgmma_once", where, "done", _OPERAND[rs])
-
-
-def _block_barriers(rows: Rows) -> Iterator[Point | None]:
-    for bench, named in (("syncthreads", 0), ("named_barrier", 1)):
-        for warps in (1, 2, 4, 8, 12, 16, 32):
-            yield _slope(rows, (warps, named), bench, {"warps": warps}, ("run", 16, 48), bench)
-
-
-def _loops(rows: Rows) -> Iterator[Point | None]:
-    for body in (1, 4, 8, 32, 128):
-        yield _point(rows, (body,), "loop", {"body": body, "warps": 1})
-
-
-def _within_gpc(rows: Rows) -> Iterator[Point | None]:
-    for sms in (4, 8, 16):
-        yield _point(rows, (sms,), "stream", {"data": "l2_private", "gpc_sms": sms}, "total")
-
-
-def _dram(rows: Rows) -> Iterator[Point | None]:
-    for box, depths in ((2, (1, 2)), (4, (1, 2, 4, 8)), (16, (1, 2, 3, 4, 6, 8, 12))):
-        for depth in depths:
-            where: Params = {"data": "dram", "ctas": SMS, "box": box * KB, "depth": depth}
-            yield _point(rows, (box * KB * depth,), "stream", where, "sm", f"boxes of {box} KB")
-
-
 def _little(theta: Floats, x: Floats) -> Floats:
     """Bytes in flight over a round trip that grows with them, up to the server's rate."""
     rate, trip, growth = theta
     value: Floats = np.minimum(rate, x[:, 0] / (trip + growth * x[:, 0] / KB))
     return value
-
-
-def _cp_rates(rows: Rows) -> Iterator[Point | None]:
-    for flight in (4 * KB, 8 * KB, 16 * KB, 32 * KB, 64 * KB, 128 * KB, 192 * KB):
-        yield _point(rows, (flight,), "cp_rate", {"ctas": 1, "in_flight": flight}, "sm")
 
 
 LAWS: tuple[Law, ...] = (
@@ -203,7 +83,7 @@ LAWS: tuple[Law, ...] = (
             Parameter("tma.latency_l2", "cycles", 350),
             Parameter("(port of a lone copy)", "bytes_per_cycle", 100),
         ),
-        _landing,
+        of.landing,
         lambda p, x: p[0] + x[:, 0] / p[1],
         "bytes of the copy",
         inferred=True,
@@ -211,14 +91,14 @@ LAWS: tuple[Law, ...] = (
     Law(
         "tma_engine",
         "max(min_copy, rows * 128 / load, bytes / fill)",
-        "tma_train, tma_train_narrow",
+        "tma_train, tma_train_narrow, boxes",
         "cycles",
         (
             Parameter("tma.min_copy", "cycles", 6),
             Parameter("tma.load", "bytes_per_cycle", 120),
             Parameter("tma.fill", "bytes_per_cycle", 108),
         ),
-        _trains,
+        of.trains,
         _engine,
         "bytes of each copy of a long train",
     ),
@@ -231,9 +111,38 @@ LAWS: tuple[Law, ...] = (
             Parameter("tma.store_latency", "cycles", 58),
             Parameter("tma.store", "bytes_per_cycle", 32),
         ),
-        _stores,
+        of.stores,
         lambda p, x: p[0] + x[:, 0] / p[1],
         "bytes stored by a group",
+    ),
+    Law(
+        "bulk_out",
+        "bulk_store_latency + bytes / rate; the same of reductions",
+        "bulk_once",
+        "cycles",
+        (
+            Parameter("tma.bulk_store_latency", "cycles", 67),
+            Parameter("(rate of bulk stores)", "bytes_per_cycle", 32),
+            Parameter("(latency of reductions)", "cycles", 68),
+            Parameter("tma.reduce", "bytes_per_cycle", 25),
+        ),
+        of.bulk_out,
+        _out,
+        "bytes of one bulk store or reduction",
+    ),
+    Law(
+        "poll",
+        "try + each * FFMA, + parked where other lanes of the warp wait",
+        "poll",
+        "cycles",
+        (
+            Parameter("(one try and its branch)", "cycles", 50),
+            Parameter("(each FFMA of the loop)", "cycles", 4),
+            Parameter("(lanes parked at a reconvergence)", "cycles", 100),
+        ),
+        of.polls,
+        lambda p, x: p[0] + p[1] * x[:, 0] + p[2] * x[:, 1],
+        "dependent FFMA in a loop that polls a barrier",
     ),
     Law(
         "wgmma_interval",
@@ -247,7 +156,7 @@ LAWS: tuple[Law, ...] = (
             Parameter("wgmma.rs_floor", "cycles", 13),
             Parameter("(start and drain of a stream)", "cycles", 100),
         ),
-        _intervals,
+        of.intervals,
         _interval,
         "N",
     ),
@@ -260,7 +169,7 @@ LAWS: tuple[Law, ...] = (
             Parameter("wgmma.tail_ss", "cycles", 70),
             Parameter("wgmma.tail_rs", "cycles", 55),
         ),
-        _drains,
+        of.drains,
         lambda p, x: x[:, 0] + np.where(x[:, 1] > 0, p[1], p[0]),
         "instructions * interval of a group, cycles",
     ),
@@ -274,7 +183,7 @@ LAWS: tuple[Law, ...] = (
             Parameter("barrier.sync_per_warp", "cycles", 2),
             Parameter("barrier.named_extra", "cycles", 12),
         ),
-        _block_barriers,
+        of.block_barriers,
         lambda p, x: p[0] + p[1] * x[:, 0] + p[2] * x[:, 1],
         "warps",
     ),
@@ -288,7 +197,7 @@ LAWS: tuple[Law, ...] = (
             Parameter("alu.ffma_latency", "cycles", 4),
             Parameter("code.loop", "cycles", 8),
         ),
-        _loops,
+        of.loops,
         lambda p, x: np.maximum(p[0], p[1] * x[:, 0] + p[2]),
         "dependent FFMA of a turn",
     ),
@@ -301,7 +210,7 @@ LAWS: tuple[Law, ...] = (
             Parameter("l2.gpc", "bytes_per_cycle", 620),
             Parameter("(one SM)", "bytes_per_cycle", 105),
         ),
-        _within_gpc,
+        of.within_gpc,
         lambda p, x: np.minimum(p[0], p[1] * x[:, 0]),
         "SMs of one GPC that read lines of their own",
     ),
@@ -315,7 +224,7 @@ LAWS: tuple[Law, ...] = (
             Parameter("(round trip, nothing in flight)", "cycles", 850),
             Parameter("(round trip for each KB in flight)", "cycles", 25),
         ),
-        _dram,
+        of.dram,
         _little,
         "bytes in flight of each SM",
     ),
@@ -328,16 +237,8 @@ LAWS: tuple[Law, ...] = (
             Parameter("cp_async.port", "bytes_per_cycle", 120),
             Parameter("(round trip)", "cycles", 330),
         ),
-        _cp_rates,
+        of.cp_rates,
         lambda p, x: np.minimum(p[0], x[:, 0] / p[1]),
         "bytes in flight of one SM",
     ),
 )
-
-
-def points_of(law: Law, rows: Rows) -> list[Point]:
-    """The points that the rows of one file give; those whose rows it lacks are left out."""
-    try:
-        return [point for point in law.points(rows) if point is not None]
-    except MissingRowError:
-        return []

@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from .fit import rounded
-from .laws import LAWS, Law, Point, points_of
+from .laws import LAWS, Law
+from .points import Point, points_of
 from .rows import MOVES, MissingRowError, Rows, Used
 from .rules import RULES, Rule
+from .rules_since import RULES_SINCE
 from .solve import Solution, UnidentifiedError, solve
 
 Value = float | list[list[float]]
@@ -82,7 +84,7 @@ def calibrated(documents: list[dict[str, Any]], counted: int = 1) -> Calibration
 
 
 def _solved(law: Law, files: list[Rows]) -> FittedLaw | None:
-    points = [point for rows in files for point in points_of(law, rows)]
+    points = [point for rows in files for point in points_of(law.points, rows)]
     start = [p.start for p in law.parameters]
     x, y, sigma = (np.array([getattr(p, n) for p in points]) for n in ("x", "y", "sigma"))
     try:
@@ -115,7 +117,7 @@ def _of_law(fitted: FittedLaw, files: list[Rows]) -> dict[str, Number]:
 
 
 def _of_rules(documents: list[dict[str, Any]], counted: int) -> Iterator[tuple[str, Number]]:
-    for key, rule in RULES.items():
+    for key, rule in {**RULES, **RULES_SINCE}.items():
         found = [_evaluated(rule, Used(d["rows"], counted)) for d in documents]
         values = [one for one in found if one is not None]
         if values:

@@ -6,22 +6,22 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from .fit import rounded, to_toml
+from .facts import Found, found
+from .fit import rounded
 from .machine_file import Difference, counted, differences, entries, machine_document
 from .numbers import Calibration, FittedLaw, Number
 from .plot import draw
-from .raw import Document
+from .raw import Document, passes
 
-PAGE, MACHINE = "README.md", "machine.toml"
-TITLE = "# Calibration of"
+PAGE = "README.md"
+TITLE, KEPT = "# Calibration of", "## Kept from"
+STUDIED = "h200"  # the GPU of the earlier study
 
 
 def report(calibration: Calibration, documents: Sequence[Document], base: str) -> dict[str, str]:
-    """Files of the report by name: the page, a picture for each law, the machine file."""
-    machine = machine_document(calibration, documents, base)
+    """Files of the report by name: the page, and a picture for each law."""
     files = {f"{fitted.law.name}.svg": draw(fitted) for fitted in calibration.laws}
-    files[MACHINE] = to_toml(machine)
-    files[PAGE] = "\n".join(_page(calibration, documents, base, machine))
+    files[PAGE] = "\n".join(_page(calibration, documents, base))
     return files
 
 
@@ -34,26 +34,26 @@ def is_report(folder: Path) -> bool:
         return False
 
 
-def _page(
-    calibration: Calibration, documents: Sequence[Document], base: str, machine: dict[str, Any]
-) -> Iterator[str]:
+def _page(calibration: Calibration, documents: Sequence[Document], base: str) -> Iterator[str]:
     origin = documents[-1]["provenance"]
     yield f"{TITLE} {origin['gpu']}"
     yield ""
-    yield f"Written by `asyncsim calibrate`; [{MACHINE}]({MACHINE}) is the machine file. What each"
+    yield "Written by `asyncsim calibrate`, which writes the machine file with `--out`. What each"
     yield "number means: `docs/machine.md` of asyncsim."
     yield ""
     yield from _files(documents)
-    yield from _legend(machine)
+    yield from _legend(documents)
     yield from _differences(differences(calibration, base), base)
     yield from _laws(calibration.laws)
     yield from _numbers(calibration)
-    yield from _kept(machine, calibration, base)
+    if base == STUDIED:
+        yield from _facts(documents)
+    yield from _kept(calibration, documents, base)
 
 
 def _files(documents: Sequence[Document]) -> Iterator[str]:
     yield from _table(
-        ["date", "board", "driver", "CUDA", "NVRTC", "idle clock, MHz", "rows", "seconds"],
+        ["date", "board", "driver", "CUDA", "NVRTC", "idle clock, MHz", "SMs of GPCs", "rows"],
         (
             [
                 d["provenance"]["date"],
@@ -62,8 +62,8 @@ def _files(documents: Sequence[Document]) -> Iterator[str]:
                 d["provenance"]["cuda"],
                 d["provenance"]["nvrtc_package"],
                 _clock(d),
+                " ".join(str(len(gpc)) for gpc in d["provenance"].get("gpcs", [])) or "-",
                 str(len(d["rows"])),
-                str(d["provenance"].get("seconds", "-")),
             ]
             for d in documents
         ),
@@ -75,9 +75,11 @@ def _clock(document: Document) -> str:
     return next((f"{row['median']:.6g}" for row in rows), "-")
 
 
-def _legend(machine: dict[str, Any]) -> Iterator[str]:
-    yield f"Numbers of the machine file: {counted(machine)}."
-    yield ""
+def _legend(documents: Sequence[Document]) -> Iterator[str]:
+    for d in documents:
+        if corrected := d["provenance"].get("corrected"):
+            yield f"Corrected by hand in {d['provenance']['board']}: {corrected}."
+            yield ""
     yield "*Measured*: one benchmark shows it. *Inferred*: several do, through the model that puts"
     yield "them together. *+-*: half width of 95 %, and at least half of what runs differ by."
     yield "*Residual*: root mean square of what the law misses, or of how runs differ from their"
@@ -150,6 +152,37 @@ def _numbers(calibration: Calibration) -> Iterator[str]:
     )
 
 
+def _facts(documents: Sequence[Document]) -> Iterator[str]:
+    yield "## Beside an earlier study"
+    yield ""
+    yield "What a study of the H200 found (2026-11-30, other boards, other kernels), the same from"
+    yield "the benchmarks here, and, without a number of the study, questions that it left open."
+    yield "*+-*: half of what the runs span."
+    yield ""
+    topics: dict[str, list[Found]] = {}
+    for one in found([run for document in documents for run in passes(document)]):
+        topics.setdefault(one.fact.topic, []).append(one)
+    for topic, facts in topics.items():
+        yield f"### {topic}"
+        yield ""
+        yield from _table(
+            ["", "unit", "study", "here", "+-", "difference", ""], map(_fact_cells, facts)
+        )
+
+
+def _fact_cells(one: Found) -> list[str]:
+    fact, percent = one.fact, one.percent
+    return [
+        fact.what,
+        fact.unit,
+        "-" if fact.prior is None else f"{fact.prior:g}",
+        f"{one.ours:.4g}",
+        f"{one.half:.2g}",
+        "-" if percent is None else f"{percent:+.1f} %",
+        fact.note,
+    ]
+
+
 def _cells(number: Number) -> list[str]:
     entry = number.entry()
     value = entry[number.unit]
@@ -167,9 +200,12 @@ def _cells(number: Number) -> list[str]:
     ]
 
 
-def _kept(machine: dict[str, Any], calibration: Calibration, base: str) -> Iterator[str]:
+def _kept(calibration: Calibration, documents: Sequence[Document], base: str) -> Iterator[str]:
+    machine = machine_document(calibration, documents, base)
     kept = {k: e for k, e in entries(machine).items() if k not in calibration.numbers}
-    yield f"## Kept from {base}.toml"
+    yield f"{KEPT} {base}.toml"
+    yield ""
+    yield f"Of the machine file's numbers {counted(machine)}."
     yield ""
     yield from _table(
         ["number", "how", "source"],

@@ -35,11 +35,12 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_the_machine_file_says_how_each_number_is_known(made: Path) -> None:
     machine = load_machine(made / "m.toml")
     counts = machine.count_by_how()
-    assert counts["measured"] > 75 and counts["inferred"] >= 8 and counts["published"] == 15
+    assert counts["measured"] > 75 and counts["inferred"] >= 8
+    assert counts["published"] == load_machine("h200").count_by_how()["published"]
     assert sum(counts.values()) == len(load_machine("h200").provenance)
     assert machine.boards == ("068c14ab", "d197f87b") and machine.title == "NVIDIA H200"
     fill = machine.provenance["tma.fill"]
-    assert fill.how == "measured" and fill.source == "tma_train, tma_train_narrow"
+    assert fill.how == "measured" and fill.source == "tma_train, tma_train_narrow, boxes"
     assert fill.uncertainty is not None and 0 < fill.uncertainty < 1
     assert fill.residual is not None and 0 < fill.residual < 1
     assert machine.provenance["tma.latency_l2"].how == "inferred"  # the elect is taken off
@@ -56,7 +57,6 @@ def test_the_report_names_law_number_and_difference(made: Path) -> None:
     for name in ("dram_in_flight", "wgmma_interval"):
         picture = (made / f"report/{name}.svg").read_text()
         assert picture.startswith("<svg") and picture.count("<circle") > 20
-    assert (made / "report/machine.toml").read_text() == (made / "m.toml").read_text()
 
 
 def test_a_report_takes_the_place_of_a_report_alone(
@@ -65,7 +65,7 @@ def test_a_report_takes_the_place_of_a_report_alone(
     report, other = tmp_path / "report", tmp_path / "other"
     shutil.copytree(made / "report", report)
     assert _calibrate("--from", ONE, "--only", "loop", "--report", report) == 0
-    assert sorted(p.name for p in report.iterdir()) == ["README.md", "loop.svg", "machine.toml"]
+    assert sorted(p.name for p in report.iterdir()) == ["README.md", "loop.svg"]
     other.mkdir()
     (other / "mine.txt").write_text("mine")
     assert _calibrate("--from", ONE, "--report", other) == 2
@@ -80,7 +80,9 @@ def test_only_leaves_the_other_numbers_assumed(
 ) -> None:
     assert _calibrate("--from", ONE, "--only", "loop", "--out", tmp_path / "m.toml") == 0
     out = capsys.readouterr().out
-    assert "numbers  3 measured, 15 published, 134 assumed" in out
+    shipped = load_machine("h200").count_by_how()
+    assumed = shipped["measured"] - 3 + shipped["assumed"]
+    assert f"numbers  3 measured, {shipped['published']} published, {assumed} assumed\n" in out
     assert "code.loop  8.203 -> 8.023" in out
     assert load_machine(tmp_path / "m.toml").name == "h200-068c14ab"
 

@@ -22,7 +22,7 @@ def add_arguments(parser: CommandParser) -> None:
     """``--out``, ``--report``, ``--from``, ``--raw``, ``--only``."""
     parser.add_argument("--out", metavar="FILE", help="write the machine file")
     parser.add_argument(
-        "--report", metavar="PATH", help="write a folder: a page, pictures, the machine file"
+        "--report", metavar="PATH", help="write a folder: a page, and a picture of each law"
     )
     parser.add_argument(
         "--from",

@@ -2,7 +2,8 @@
 
 // CTA PROBE, alone on its SM, probes while the others keep p0 tensor loads of 16 KB in flight: out[i] = cycles of a bulk load
 // of 1 KB, out[p2 + i] of a plain load.  p1 = bytes from probe to probe (0: the same lines), p3 = bytes
-// that a streaming CTA goes through.  out[4096] tells the others to stop.
+// that a streaming CTA goes through.  out[4096] tells the others to stop; they look at it once a turn,
+// which paces them: a box in 900 cycles or more.
 #ifndef PROBE
 #define PROBE 0
 #endif

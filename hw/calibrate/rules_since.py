@@ -1,0 +1,132 @@
+"""Rules for numbers that `h200.toml` has from an earlier study: benchmarks of our own since.
+
+Only calibrations use them; the file's own fit (rules.py) stays what it was.  See docs/machine.md.
+"""
+
+__all__ = ["RULES_SINCE"]
+
+from statistics import median
+
+from . import derive as d
+from .rows import Rows
+from .rules import Rule
+
+KB = 1024
+SIZES = (2, 4, 8)  # CTAs of a cluster
+CAPACITY = (26, 35, 43, 48, 50, 52, 54, 56, 58, 61, 65, 74, 87)  # MB that all SMs go through
+FULL = 0.97  # of the rate of few MB: what still fits
+
+
+def cluster_barrier(rows: Rows, order: str) -> list[float]:
+    """A barrier of clusters of 2, 4 and 8 CTAs with 128 threads each."""
+    return [
+        rows.slope("cluster_barrier", "run", 16, 48, order=order, cluster=n, threads=128)
+        for n in SIZES
+    ]
+
+
+def multicast(rows: Rows) -> list[float]:
+    """How much later a copy lands that goes to all CTAs of a cluster."""
+    return [
+        rows.median("multicast", cluster=n, bytes=size * KB, to="all")
+        - rows.median("multicast", cluster=n, bytes=size * KB, to="own")
+        for n in (2, 4)
+        for size in (1, 4, 16, 32)
+    ]
+
+
+def sleep_extra(rows: Rows) -> list[float]:
+    """Landing as a sleeping warp sees it, against a lone thread that polls."""
+    elect = d.issue("elect")(rows)
+    return [
+        rows.median("tma_landing", "other_warp", level="l2", bytes=size * KB)
+        - elect
+        - rows.median("tma_latency", kind="tensor", level="l2", bytes=size * KB)
+        for size in (1, 2, 4, 8, 16, 32)
+    ]
+
+
+def mbarrier_extra(rows: Rows) -> list[float]:
+    """An mbarrier that cp.async arrives on, against wait_group, by one warp and by four."""
+    return [
+        rows.median("cp_mbarrier", "done", warps=n, copies=1)
+        - rows.median("cp_latency", "done", level="l2", warps=n, copies=1)
+        for n in (1, 4)
+    ]
+
+
+def remote_wake(rows: Rows) -> list[float]:
+    """From an arrive to the return of the waiter in another CTA: half a round trip."""
+    return [rows.median("remote_handoff", order="default", cluster=n) for n in SIZES]
+
+
+def timeouts(rows: Rows) -> list[float]:
+    """Tries that fail, by warps and by lone threads: the loop around hides in some."""
+    lone = [rows.median("poll", style="alone", op="try_wait", pad=pad) for pad in (0, 2)]
+    return [rows.median("poll", style="converged", op="try_wait", pad=0), *lone]
+
+
+def capacity(rows: Rows) -> float:
+    """Bytes that all SMs read again and again at the rate of few."""
+    rates = {
+        mb: rows.median("stream", "total", data="l2_capacity", megabytes=mb) for mb in CAPACITY
+    }
+    return 1e6 * max(mb for mb, rate in rates.items() if rate >= FULL * rates[CAPACITY[0]])
+
+
+def half(values: list[float]) -> float:
+    return (max(values) - min(values)) / 2
+
+
+RULES_SINCE: dict[str, Rule] = {
+    "tma.reduce_device": Rule(
+        "bytes_per_cycle",
+        "bulk_out",
+        lambda r: r.median("bulk_out", "total", kind="reduce", ctas=132),
+    ),
+    "tma.multicast": Rule(
+        "cycles", "multicast", lambda r: median(multicast(r)), lambda r: half(multicast(r))
+    ),
+    "mbarrier.sleep_extra": Rule(
+        "cycles",
+        "tma_landing, tma_latency",
+        lambda r: median(sleep_extra(r)),
+        lambda r: half(sleep_extra(r)),
+    ),
+    "mbarrier.timeout": Rule(
+        "cycles", "poll", lambda r: median(timeouts(r)), lambda r: half(timeouts(r))
+    ),
+    "mbarrier.remote_arrive": Rule(
+        "cycles",
+        "remote_arrive",
+        lambda r: r.slope("remote_arrive", "run", 16, 48, order="default"),
+    ),
+    "mbarrier.remote_wake": Rule(
+        "cycles",
+        "remote_handoff",
+        lambda r: median(remote_wake(r)),
+        lambda r: half(remote_wake(r)),
+    ),
+    "barrier.cluster": Rule(
+        "cycles",
+        "cluster_barrier",
+        lambda r: median(cluster_barrier(r, "relaxed")),
+        lambda r: half(cluster_barrier(r, "relaxed")),
+    ),
+    "barrier.cluster_release": Rule(
+        "cycles",
+        "cluster_barrier",
+        lambda r: median(cluster_barrier(r, "release")),
+        lambda r: half(cluster_barrier(r, "release")),
+    ),
+    "cp_async.mbarrier_extra": Rule(
+        "cycles",
+        "cp_mbarrier, cp_latency",
+        lambda r: median(mbarrier_extra(r)),
+        lambda r: half(mbarrier_extra(r)),
+    ),
+    "smem.remote_load_latency": Rule(
+        "cycles", "remote_load", lambda r: r.slope("remote_load", "run", 16, 48)
+    ),
+    "l2.capacity": Rule("bytes", "stream", capacity, lambda r: 2e6),
+}
