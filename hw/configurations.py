@@ -333,6 +333,19 @@ _FP8 = (
     _fp8(999, 1001, 1003),
 )
 
+_atomic = partial(_product, "atomic_gemm")
+
+_ATOMIC = (
+    _atomic(4096, 4096, 4096),
+    _atomic(4096, 4096, 512),
+    _atomic(4096, 4096, 512, slots=1),
+    _cooperative(4096, 4096, 512),
+    _atomic(2048, 2048, 2048),
+    # edge tiles
+    _atomic(4000, 4000, 1000),
+    _atomic(3000, 2008, 2072, ctas=60),
+)
+
 _SPLIT = (
     _split(128, 256, 65536, "warm", splits=2, ctas=1),
     _split(512, 512, 16384, splits=16),
@@ -392,6 +405,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "hopper": (*_CLUSTER_SUM, *_TMA_REDUCE, *_DISPATCH, *_IM2COL),
     "flash_attention": _ATTENTION,
     "fp8_gemm": _FP8,
+    "atomic_gemm": _ATOMIC,
     "persistent": (*_COOPERATIVE, *_PINGPONG, *_MULTICAST, *_SPLIT, *_GROUPED),
     "smoke": (
         _ring("warm", ctas=1, tiles=256),

@@ -42,6 +42,8 @@ SMALL = {
     "bw_gemm": {"m": 512, "n": 128, "k": 192, "block_n": 128, "ctas": 2, "stages": 2},
     "bw_block_scaled": {"m": 256, "n": 256, "k": 512, "ctas": 2, "stages": 2},
     "bw_gemm_2cta": {"m": 512, "n": 256, "k": 192, "block_n": 128, "ctas": 2, "stages": 2},
+    "atomic_gemm": {"m": 384, "n": 256, "k": 192, "ctas": 2, "stages": 2},
+    "bw_persistent_clc": {"m": 384, "n": 256, "k": 192, "stages": 2},
     "cooperative_gemm": {"m": 512, "n": 512, "k": 320, "ctas": 2},
     "fp8_gemm": {"m": 256, "n": 256, "k": 640, "ctas": 2},
     "grouped_gemm": {"m": 256, "ragged": 60, "n": 256, "k": 320},

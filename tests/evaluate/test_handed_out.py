@@ -12,6 +12,9 @@ from asyncsim.evaluate import EvaluateError, Order, evaluate, make_inputs
 from asyncsim.evaluate.order import Landing
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
+from asyncsim.scenario import Scenario
+from asyncsim.scenarios.atomic_gemm import atomic_gemm
+from asyncsim.scenarios.bw_persistent_clc import bw_persistent_clc
 from asyncsim.stream.assignment import Assignment, cancels, dealt
 from tests.check.test_assignments import Atomic, atomic, decided
 from tests.tile_schedules import cancelled, counted
@@ -55,6 +58,28 @@ def test_the_assignment_does_not_matter(schedule: Schedule) -> None:
             found = evaluate(schedule, inputs, order=order, assignment=given)
             assert (found["out"] == meant(schedule, inputs)).all()
             assert "counter" not in found or found["counter"].tolist() == [tiles]
+
+
+@pytest.mark.parametrize(
+    ("scenario", "params"),
+    [
+        (atomic_gemm, {"m": 200, "n": 520, "k": 136, "ctas": 3, "band": 2}),
+        (atomic_gemm, {"m": 328, "n": 136, "k": 72, "ctas": 2, "block_n": 128, "slots": 1}),
+        (bw_persistent_clc, {"m": 300, "n": 392, "k": 136, "block_n": 128, "band": 1}),
+        (bw_persistent_clc, {"m": 520, "n": 72, "k": 72, "block_n": 64, "responses": 1, "f32": 1}),
+    ],
+    ids=lambda v: getattr(v, "name", None),
+)
+def test_products_of_any_assignment(scenario: Scenario, params: dict[str, int]) -> None:
+    schedule = scenario.build(params)
+    inputs, rng = make_inputs(schedule), random.Random(3)
+    product = inputs["a"].astype(np.float32) @ inputs["b"].astype(np.float32).T
+    tiles = dict(schedule.args)["tiles"]
+    for seed in (None, 1, 2):
+        given = None if seed is None else at_random(schedule, tiles, rng)
+        order = Order(landing=Landing.LATE, seed=seed)
+        c = evaluate(schedule, inputs, order=order, assignment=given)["c"]
+        assert np.array_equal(c, product.astype(c.dtype))
 
 
 def test_tiles_are_dealt_in_turn() -> None:

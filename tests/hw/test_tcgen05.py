@@ -21,6 +21,7 @@ from asyncsim.predict.result import Verdict
 from asyncsim.scenarios.bw_block_scaled import bw_block_scaled
 from asyncsim.scenarios.bw_gemm import bw_gemm
 from asyncsim.scenarios.bw_gemm_2cta import bw_gemm_2cta
+from asyncsim.scenarios.bw_persistent_clc import bw_persistent_clc
 from tests.check.tcgen05_schedules import gemm, pair
 from tests.evaluate.tcgen05_schedules import block_scaled, moves, product, through_registers
 
@@ -70,6 +71,7 @@ EVERYWHERE = {"UTCATOMSWS", "UTCBAR", "LDTM", "UTMALDG"}  # alloc, commit, ld, T
     [
         (bw_gemm.build(), "UTCHMMA"),
         (bw_gemm_2cta.build(), "UTCHMMA"),
+        (bw_persistent_clc.build(), "UTCHMMA"),
         (bw_block_scaled.build({"kind": 0}), "UTCQMMA"),
         (bw_block_scaled.build({"kind": 1}), "UTCOMMA"),
         (bw_block_scaled.build({"kind": 2}), "UTCOMMA"),

@@ -6,6 +6,7 @@ import pytest
 
 from asyncsim.hw.render import kernel_text, render
 from asyncsim.ir.schedule import Schedule
+from asyncsim.scenarios.bw_persistent_clc import bw_persistent_clc
 from tests.hw.test_tcgen05 import assembled, hw, needs_tools
 from tests.tile_schedules import cancelled, counted
 
@@ -33,6 +34,10 @@ def test_responses_name_the_first_cta_of_a_cluster() -> None:
 
 @hw
 @needs_tools
-@pytest.mark.parametrize("schedule", [cancelled(5), cancelled(5, peers=2)], ids=["one", "pair"])
+@pytest.mark.parametrize(
+    "schedule",
+    [cancelled(5), cancelled(5, peers=2), bw_persistent_clc.build()],
+    ids=["one", "pair", "gemm"],
+)
 def test_cluster_launch_control_is_assembled(assembled, schedule: Schedule) -> None:  # type: ignore[no-untyped-def]
     assert {"UGETNEXTWORKID"} <= assembled(schedule)
