@@ -16,13 +16,14 @@ import numpy as np
 
 from .fit import rounded
 from .laws import LAWS, Law
-from .points import Point, points_of
+from .points import SMS, Point, points_of
 from .rows import MOVES, MissingRowError, Rows, Used
 from .rules import RULES, Rule
 from .rules_since import RULES_SINCE
 from .solve import Solution, UnidentifiedError, solve
 
 Value = float | list[list[float]]
+SMALL_GPC = 16  # SMs; smaller sets never join a cluster of 16
 _HALF_WIDTH = 1.96  # standard errors of a 95 % half width
 
 
@@ -44,9 +45,9 @@ class Number:
     def entry(self) -> dict[str, Any]:
         """As a machine file has it."""
         shown: Any = self.value
-        if isinstance(shown, list):
+        if isinstance(shown, list) and self.unit != "count":
             shown = [[x, rounded(y)] for x, y in shown]
-        else:
+        elif not isinstance(shown, list):
             shown = round(shown) if self.unit in ("count", "bytes") else rounded(shown)
         entry = {self.unit: shown, "how": self.how, "source": self.source}
         if self.uncertainty > 0:
@@ -80,6 +81,7 @@ def calibrated(documents: list[dict[str, Any]], counted: int = 1) -> Calibration
     numbers = dict(_of_rules(documents, counted))
     for fitted in laws:
         numbers |= _of_law(fitted, files)
+    numbers |= _placement(documents)
     return Calibration(dict(sorted(numbers.items())), laws)
 
 
@@ -114,6 +116,25 @@ def _of_law(fitted: FittedLaw, files: list[Rows]) -> dict[str, Number]:
             len(per_file) or 1,
         )
     return numbers
+
+
+def _placement(documents: list[dict[str, Any]]) -> dict[str, Number]:
+    """The SMs of each GPC, of GPUs that agree: the smallest sets count as one GPC."""
+    shown = [d for d in documents if any(row["bench"] == "gpc_sms" for row in d["rows"])]
+    found = {tuple(map(len, d["provenance"].get("gpcs", ()))) for d in shown}
+    sizes = sorted(found.pop()) if len(found) == 1 else []
+    if sum(sizes) != SMS:
+        return {}
+    large, small = (
+        [n for n in sizes if (n >= SMALL_GPC) == is_large] for is_large in (True, False)
+    )
+    whole: Any = sorted([*large, sum(small)] if small else large)
+    parts: Any = [*large, *reversed(small)]
+    runs = len(shown)
+    return {
+        "gpu.gpc_sms": Number(whole, "count", "inferred", "gpc_sms", 0.0, None, 0, runs),
+        "gpu.cluster_sms": Number(parts, "count", "measured", "gpc_sms", 0.0, None, 0, runs),
+    }
 
 
 def _of_rules(documents: list[dict[str, Any]], counted: int) -> Iterator[tuple[str, Number]]:

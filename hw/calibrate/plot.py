@@ -116,6 +116,8 @@ def _curve(fitted: FittedLaw, series: str, across: _Axis, up: _Axis, colour: str
     own = sorted(p.x for p in fitted.points if p.series == series)
     columns = np.array(own, dtype=float)
     low, high = columns[0, axis], columns[-1, axis]
+    if low == high:
+        return ""
     grid = np.geomspace(low, high, 160) if across.log else np.linspace(low, high, 160)
     x = np.array([[np.interp(g, columns[:, axis], c) for c in columns.T] for g in grid])
     x[:, axis] = grid

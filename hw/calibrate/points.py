@@ -122,7 +122,9 @@ def trains(rows: Rows) -> Iterator[Point | None]:
 
     for name, (size, lines) in BOXES.items():
         x, along = (size, lines), ("copies", 16, 48)
-        series = "im2col, and boxes of other rows and ranks"
+        series = (
+            "256 rows of 16 to 64 bytes" if lines == 256 else "im2col, and boxes of 2 to 5 ranks"
+        )
         yield _slope(rows, x, "boxes", {"box": name}, along, series)
 
 

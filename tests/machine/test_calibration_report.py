@@ -14,7 +14,7 @@ from asyncsim.hw.calibrate.machine_file import machine_document
 from asyncsim.hw.calibrate.numbers import Calibration
 from asyncsim.hw.calibrate.raw import Document, not_quiet, passes
 from asyncsim.hw.calibrate.report import KEPT, PAGE, report
-from asyncsim.machine import parse_machine
+from asyncsim.machine import load_machine, parse_machine
 
 from . import calibration_page
 from .calibration_page import REPORT, raw_documents
@@ -68,7 +68,11 @@ def test_the_calibrated_file_is_a_machine(
     assert machine.name == "h200" and machine.boards == ("6b392d95", "f290749d")
     known = [(k, p) for k, p in machine.provenance.items() if p.how == "measured"]
     without = [key for key, origin in known if not origin.uncertainty]
-    assert without == ["tma.queue_depth", "wgmma.queue_depth"]  # counts that all runs agree on
+    # counts that all runs agree on
+    assert without == ["gpu.cluster_sms", "tma.queue_depth", "wgmma.queue_depth"]
+    shipped = load_machine("h200")
+    assert machine.gpu.gpc_sms == shipped.gpu.gpc_sms
+    assert machine.gpu.cluster_sms == shipped.gpu.cluster_sms
 
 
 def test_every_fact_has_its_rows(facts: dict[str, Found]) -> None:

@@ -12,7 +12,11 @@ from asyncsim.cli.doctor.item import Group, Item
 
 MODEL = ("simpy", "numpy", "networkx")
 # Without these part of a group works still: which part.
-OTHERS = {"ml-dtypes": "run, to compare data", "protobuf": "--trace x.pftrace"}
+OTHERS = {
+    "ml-dtypes": "run, to compare data",
+    "protobuf": "--trace x.pftrace",
+    "scipy": "calibrate",
+}
 HARDWARE = {"cuda-core": "", "cuda-bindings": "", "nvidia-cuda-nvrtc": "stored measurements"}
 PYTHON = (3, 11)
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[[^]]*\])?(?P<versions>[^;]*)")

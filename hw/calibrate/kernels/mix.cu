@@ -5,11 +5,6 @@
 // load and a store a turn.  Warps 5..8: LSU 1 ld.shared.v4, 2 st.shared.v4, 3 ldmatrix.x4, 4
 // stmatrix.x4.  Both go on until the first is done.  out[0] = cycles of warpgroup 0; out[2], out[3]
 // = bytes and cycles of warp 4; out[2 w], out[2 w + 1] of warp w = 5..8.
-#ifndef MMA
-#define MMA 1
-#define COPY 0
-#define LSU 0
-#endif
 #define SLOTS (saddr(smem) + 65536)
 #define SCRATCH (saddr(smem) + 65536 + 4 * 16384)
 DEV u32 stopped() { return *(volatile u32*)(smem + 512); }
