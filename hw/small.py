@@ -108,6 +108,8 @@ _PROVOKING: dict[str, tuple[dict[str, int], ...]] = {
         {"lag": 0, "stages": 2, "block_m": 64, "block_n": 256, "m": 1024, "n": 4608},
         {"lag": 0, "stages": 2, "consumers": 2, "block_m": 128, "m": 2048, "n": 2304},
     ),
+    # several tiles for each CTA: they hear of the next one
+    "atomic_gemm": ({"m": 1024, "n": 512, "k": 128, "ctas": 2},),
     # more CTAs than fit at once: shared memory passes from one to the next
     "tma_copy": ({"m": 2048, "n": 2048},),
 }
