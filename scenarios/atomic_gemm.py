@@ -20,13 +20,13 @@ TWINS = (
         name="slot_not_released",
         rule=Rule.DEADLOCK,
         summary="the scheduler tells the next tile while the last one may still be read",
-        params={"slots": 1},
+        params={"slots": 1, "block_n": 128},
     ),
     Twin(
         name="released_unread",
         rule=Rule.WRITE_BEFORE_RELEASE,
         summary="a consumer warp releases the slot before it reads it",
-        params={"slots": 1},
+        params={"slots": 1, "block_n": 128},
     ),
     Twin(
         name="told_too_early",
@@ -42,13 +42,13 @@ TWINS = (
         name="loads_uncounted",
         rule=Rule.LAPPED_WAITER,
         summary="a slot is free when the consumers have read it; the loading thread does not count",
-        params={"slots": 1},
+        params={"slots": 1, "block_n": 128},
     ),
     Twin(
         name="never_free",
         rule=Rule.ARRIVAL_SHORTFALL,
         summary="the loading thread does not release its slots",
-        params={"slots": 1},
+        params={"slots": 1, "block_n": 128},
     ),
     Twin(
         name="rows_ahead",

@@ -47,7 +47,7 @@ TWINS = (
     Twin(
         name="no_slot_fence",
         rule=Rule.PROXY_WAR,
-        summary="no fence.proxy.async between the read of a slot and the next response",
+        summary="no fence.proxy.async between the epilogue's read of a slot and the next response",
         params={"responses": 1},
         severity=Severity.WARNING,
         launch=False,
@@ -142,8 +142,7 @@ def bw_persistent_clc(
 
     def release(state: PipelineState) -> None:
         """The response has been read: the next one may come, by the async proxy."""
-        if twin != "no_slot_fence":
-            b.fence.proxy_async("shared")
+        b.fence.proxy_async("shared")
         b.mbarrier.arrive(read[state.stage])
 
     def hear(state: PipelineState, *, counts: bool = True) -> None:
