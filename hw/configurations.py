@@ -310,6 +310,26 @@ def _grouped(m: int, ragged: int, groups: int, n: int, k: int, **params: int) ->
     return Configuration(scenario="grouped_gemm", params=table | params)
 
 
+_mma = partial(_product, "mma_gemm")
+
+_MMA = (
+    # one CTA: one warp on each sub-partition
+    _mma(128, 128, 4096, "warm"),
+    _mma(128, 128, 4096, "warm", stages=4),
+    # the whole GPU
+    _mma(1024, 1024, 1024),
+    _mma(2048, 2048, 2048),
+    _mma(4096, 4096, 4096),
+    _mma(4096, 4096, 4096, "warm"),
+    _mma(4096, 4096, 4096, stages=2),
+    _mma(4096, 4096, 4096, stages=4),
+    _mma(8192, 8192, 8192),
+    _mma(8192, 1024, 4096),
+    # edge tiles
+    _mma(4000, 4000, 4000),
+    _mma(3000, 2002, 2056),
+)
+
 _fp8 = partial(_product, "fp8_gemm")
 
 _FP8 = (
@@ -406,6 +426,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
     "flash_attention": _ATTENTION,
     "fp8_gemm": _FP8,
     "atomic_gemm": _ATOMIC,
+    "mma_gemm": _MMA,
     "persistent": (*_COOPERATIVE, *_PINGPONG, *_MULTICAST, *_SPLIT, *_GROUPED),
     "smoke": (
         _ring("warm", ctas=1, tiles=256),

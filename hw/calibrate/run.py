@@ -26,6 +26,7 @@ from .cases_code import code_cases
 from .cases_copy import copy_cases
 from .cases_fma import fma_cases
 from .cases_landing import landing_cases
+from .cases_matrix import matrix_cases
 from .cases_open import open_cases
 from .cases_share import share_cases
 from .cases_shared_sm import shared_sm_cases
@@ -49,6 +50,7 @@ def all_cases() -> Iterator[Case]:
     yield from sync_cases()
     yield from code_cases()
     yield from fma_cases()
+    yield from matrix_cases()
     yield from train_cases()
     yield from cluster_cases()
     yield from shared_sm_cases()

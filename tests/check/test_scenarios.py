@@ -22,6 +22,7 @@ from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.dispatch import dispatch
 from asyncsim.scenarios.flash_attention import flash_attention
 from asyncsim.scenarios.fp8_gemm import fp8_gemm
+from asyncsim.scenarios.mma_gemm import mma_gemm
 from asyncsim.scenarios.multicast_gemm import multicast_gemm
 from asyncsim.scenarios.pingpong_gemm import pingpong_gemm
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
@@ -47,6 +48,7 @@ SMALL = {
     "cooperative_gemm": {"m": 512, "n": 512, "k": 320, "ctas": 2},
     "fp8_gemm": {"m": 256, "n": 256, "k": 640, "ctas": 2},
     "grouped_gemm": {"m": 256, "ragged": 60, "n": 256, "k": 320},
+    "mma_gemm": {"m": 256, "n": 128, "k": 320},
     "split_k": {"m": 200, "n": 264, "k": 520, "splits": 3, "ctas": 4},
     "multicast_gemm": {"m": 256, "n": 512, "k": 320, "ctas": 2},
     "pingpong_gemm": {"m": 256, "n": 512, "k": 320, "ctas": 2},
@@ -391,3 +393,28 @@ def test_ring_twins_at_every_distance(name: str, distance: int) -> None:
 def test_a_ring_without_refill_hides_its_bug(name: str) -> None:
     params = {"stages": 4, "tiles": 4, "tile_bytes": 1024}
     assert check(tma_ring.build(params, name)).findings == ()
+
+
+@pytest.mark.parametrize("stages", [2, 3, 4])
+@pytest.mark.parametrize(
+    "sizes", [{"m": 128, "n": 128, "k": 64}, {"m": 200, "n": 90, "k": 328}], ids=str
+)
+def test_mma_gemm_is_silent(sizes: dict[str, int], stages: int) -> None:
+    for distance in range(stages):
+        assert_silent(mma_gemm, {**sizes, "stages": stages, "distance": distance})
+
+
+@pytest.mark.parametrize(
+    ("params", "message", "fix"),
+    [
+        ({"m": 0}, "m = 0", "give a multiple of 1"),
+        ({"n": 129}, "n = 129", "give a multiple of 2"),
+        ({"k": 100}, "k = 100", "give a multiple of 8"),
+        ({"distance": 3}, "distance = 3", "stay below the 3 stages"),
+        ({"stages": 1}, "stages = 1", "give at least 2: one is filled while another is read"),
+    ],
+)
+def test_sizes_that_mma_gemm_does_not_have(params: dict[str, int], message: str, fix: str) -> None:
+    with pytest.raises(ScheduleError) as caught:
+        mma_gemm.build(params)
+    assert (caught.value.message, caught.value.fix) == (message, fix)

@@ -15,6 +15,7 @@ from asyncsim.scenarios.cluster_sum import cluster_sum
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.dispatch import dispatch
 from asyncsim.scenarios.flash_attention import flash_attention
+from asyncsim.scenarios.mma_gemm import mma_gemm
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
 from asyncsim.scenarios.sync_copy import sync_copy
 from asyncsim.scenarios.tma_copy import tma_copy
@@ -372,3 +373,18 @@ def test_a_copy_out_of_bounds_is_named_with_its_line():
     with pytest.raises(Exception, match="access outside dimension 0 of 'source'") as caught:
         evaluate(schedule, make_inputs(schedule))
     assert caught.value.rule is Rule.OUT_OF_BOUNDS
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"m": 128, "n": 128, "k": 192},
+        {"m": 140, "n": 70, "k": 72, "stages": 2},
+        {"m": 1, "n": 2, "k": 8, "stages": 4},
+    ],
+)
+def test_mma_gemm_is_exact(params):
+    schedule = mma_gemm.build(params)
+    inputs = make_inputs(schedule)
+    a, b = (inputs[name].astype(np.float32) for name in "ab")
+    assert np.array_equal(evaluate(schedule, inputs)["d"], a @ b.T)

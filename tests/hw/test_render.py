@@ -34,6 +34,7 @@ SMALL = {
     "grouped_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "groups": 2},
     "split_k": {"stages": 2, "block_n": 64, "block_k": 16},
     "multicast_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "cluster_n": 2},
+    "mma_gemm": {"stages": 2, "n": 1000},
     "pingpong_gemm": {"stages": 2, "block_n": 64, "block_k": 16, "buffers": 1, "ctas": 4},
     "sgemm_cp_async": {"stages": 2, "beta": 2},
     "sync_copy": {"tile_bytes": 4096, "ffma": 4},
