@@ -42,6 +42,19 @@ def _pipe_rules(name: str, op: str) -> dict[str, Rule]:
     }
 
 
+def _mma_rules(name: str, kind: str) -> dict[str, Rule]:
+    return {
+        f"mma.{name}": Rule(  # two warps of a sub-partition: one alone leaves gaps
+            "cycles", "mma_sync", lambda r: r.median("mma_sync", kind=kind, chains=8, warps=8) / 2
+        ),
+        f"mma.{name}_latency": Rule(
+            "cycles", "mma_sync", lambda r: r.median("mma_sync", kind=kind, chains=1, warps=1)
+        ),
+    }
+
+
+_X4 = 512  # bytes of four matrices
+
 RULES: dict[str, Rule] = {
     "launch.interval": Rule("cycles", "cta_train", d.interval_of_ctas),
     "launch.replacement": Rule(
@@ -112,6 +125,17 @@ RULES: dict[str, Rule] = {
         "setmaxnreg",
         lambda r: r.median("setmaxnreg", "inc", pool="waits"),
         lambda r: r.half_spread("setmaxnreg", "inc", pool="waits"),
+    ),
+    **_mma_rules("f16", "bf16"),
+    **_mma_rules("tf32", "tf32"),
+    **_mma_rules("i8", "i8"),
+    "smem.ldmatrix_latency": Rule(
+        "cycles", "ldmatrix_chased", lambda r: r.median("ldmatrix_chased", num=4) - _X4 / 128
+    ),
+    "smem.stmatrix_warp": Rule(
+        "bytes_per_cycle",
+        "stmatrix_rate",
+        lambda r: _X4 / r.median("stmatrix_rate", num=4, warps=1),
     ),
     "fence.proxy_async_smem": _issue_rule("fence_proxy_async_smem"),
     "fence.proxy_async": _issue_rule("fence_proxy_async"),
