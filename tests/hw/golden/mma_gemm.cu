@@ -10,7 +10,6 @@ extern "C" __global__ void __launch_bounds__(128, 2) asyncsim_mma_gemm(
     int a_steps,
     u32* report,
     Clocks* clocks) {
-  #define CLOCK_END() clock_mark(clocks, 4, 1 + warp)
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
@@ -591,5 +590,5 @@ extern "C" __global__ void __launch_bounds__(128, 2) asyncsim_mma_gemm(
   if ((u32)(block_x * 128 + (warp_in_role & 1) * 64 + (lane >> 2) + 48) < (u32)extent_d_0 && (u32)(block_y * 128 + (warp_in_role >> 1) * 64 + (lane & 3) * 2 + 56) < (u32)extent_d_1) store_vector(t_d + (long long)(block_x * 128 + (warp_in_role & 1) * 64 + (lane >> 2) + 48) * stride_d_0 + block_y * 128 + (warp_in_role >> 1) * 64 + (lane & 3) * 2 + 56, f_acc[124], f_acc[125]);
   // #270 StGlobal (mma_gemm.py)
   if ((u32)(block_x * 128 + (warp_in_role & 1) * 64 + (lane >> 2) + 56) < (u32)extent_d_0 && (u32)(block_y * 128 + (warp_in_role >> 1) * 64 + (lane & 3) * 2 + 56) < (u32)extent_d_1) store_vector(t_d + (long long)(block_x * 128 + (warp_in_role & 1) * 64 + (lane >> 2) + 56) * stride_d_0 + block_y * 128 + (warp_in_role >> 1) * 64 + (lane & 3) * 2 + 56, f_acc[126], f_acc[127]);
-  if (elect_one()) CLOCK_END();
+  if (elect_one()) clock_mark(clocks, 4, 1 + warp);
 }
