@@ -13,7 +13,7 @@ from pathlib import Path
 
 from asyncsim.errors import EnvironmentError_
 
-from .raw import GPUS, Document
+from .raw import GPUS, Document, unknown_benchmark
 
 LIMIT_SECONDS = 290.0  # for all of it
 PASSES = 3
@@ -23,9 +23,12 @@ _FAILED = 0.02  # share of benchmarks that may fail
 
 
 def measure_here(only: str | None, tell: Callable[[str], None]) -> Document:
-    """Compile and measure, in a process with a time limit.  Raises EnvironmentError_."""
-    from .run import compile_all, run_child
+    """Compile and measure, in a process with a time limit.  Raises EnvironmentError_, and
+    UsageError where ``only`` names nothing."""
+    from .run import all_cases, chosen, compile_all, run_child
 
+    if not chosen(only):
+        raise unknown_benchmark(str(only), {case.bench for case in all_cases()})
     _fitting_gpu()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="asyncsim-calibrate-") as folder:
@@ -44,9 +47,10 @@ def measure_here(only: str | None, tell: Callable[[str], None]) -> Document:
         document: Document = json.loads(out.read_text(encoding="utf-8"))
     failed = [row for row in document["rows"] if "error" in row]
     if len(failed) > _FAILED * len(document["rows"]):
+        why = " ".join(failed[0]["error"].split())[:200]
         raise EnvironmentError_(
             f"{len(failed)} of {len(document['rows'])} benchmarks failed, first "
-            f"{failed[0]['bench']}: {failed[0]['error'][:200]}; fix: see `asyncsim doctor`"
+            f"{failed[0]['bench']}: {why}; fix: see `asyncsim doctor`"
         )
     return document
 

@@ -1,9 +1,18 @@
 """Raw files: read with distrust, and whether the GPU was quiet.  See docs/machine.md."""
 
-__all__ = ["GPUS", "Document", "gpu_of", "not_quiet", "only", "passes", "read_raw"]
+__all__ = [
+    "GPUS",
+    "Document",
+    "gpu_of",
+    "not_quiet",
+    "only",
+    "passes",
+    "read_raw",
+    "unknown_benchmark",
+]
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from math import isfinite
 from pathlib import Path
 from typing import Any
@@ -126,12 +135,18 @@ def gpu_of(documents: Sequence[Document]) -> str:
 
 
 def only(documents: Sequence[Document], name: str) -> list[Document]:
-    """The rows whose benchmark begins with ``name``.  Raises UsageError where there are none."""
-    kept = [d | {"rows": [r for r in d["rows"] if r["bench"].startswith(name)]} for d in documents]
+    """The rows whose benchmark begins with ``name``; several stand with commas between.  Raises
+    UsageError where there are none."""
+    names = tuple(name.split(","))
+    kept = [d | {"rows": [r for r in d["rows"] if r["bench"].startswith(names)]} for d in documents]
     if not any(d["rows"] for d in kept):
-        known = sorted({row["bench"] for d in documents for row in d["rows"]})
-        raise UsageError(f"no benchmark begins with {name!r}; there are {', '.join(known)}")
+        raise unknown_benchmark(name, {row["bench"] for d in documents for row in d["rows"]})
     return kept
+
+
+def unknown_benchmark(name: str, known: Collection[str]) -> UsageError:
+    """The error of a name that no benchmark begins with."""
+    return UsageError(f"no benchmark begins with {name!r}; there are {', '.join(sorted(known))}")
 
 
 def passes(document: Document) -> list[Document]:

@@ -12,6 +12,7 @@ pytest.importorskip("scipy")
 
 from asyncsim.cli.main import main
 from asyncsim.hw.calibrate.fit import to_toml
+from asyncsim.hw.probe import what_is_missing
 from asyncsim.machine import load_machine
 
 DATA = Path(__file__).parents[2] / "hw/calibrate/data"
@@ -95,6 +96,7 @@ def test_only_leaves_the_other_numbers_assumed(
             ["--from", str(ONE), "--only", "nosuch"],
             "no benchmark begins with 'nosuch'; there are block_order, clock_idle,",
         ),
+        (["--only", "nosuch"], "no benchmark begins with 'nosuch'; there are block_order, boxes,"),
         (
             ["--from", str(ONE), "--only", "block_order"],
             "no number of a machine file follows from these rows; leave --only out, or give",
@@ -161,6 +163,44 @@ def test_another_gpu_is_refused(
         "HBM3), this GPU is NVIDIA A100 (sm_80, 108 SMs); fix: measure on one of these\n"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_busy_gpu_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    document = json.loads(ONE.read_text())
+    for row in document["rows"]:
+        row["p90"] = row["median"] * 1.5
+    monkeypatch.setattr("asyncsim.hw.calibrate.at_hand.measure_here", lambda only, tell: document)
+    assert _calibrate("--out", "m.toml", "--report", "report") == 4
+    said = capsys.readouterr().err
+    assert said.startswith("asyncsim: the GPU was not quiet: ") and said.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_measured_is_stored_under_its_board_and_date(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    document = json.loads(ONE.read_text())
+    monkeypatch.setattr("asyncsim.hw.calibrate.at_hand.measure_here", lambda only, tell: document)
+    assert _calibrate() == 0
+    (stored,) = tmp_path.iterdir()
+    assert stored.name == "calibration-068c14ab-2026-11-30.json"
+    assert json.loads(stored.read_text()) == document
+    fresh = capsys.readouterr().out
+    assert _calibrate("--from", stored) == 0
+    assert capsys.readouterr().out == fresh
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(bool(what_is_missing()), reason=what_is_missing() or "there is a GPU")
+def test_on_the_gpu_at_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    raw = tmp_path / "raw.json"
+    assert _calibrate("--only", "loop,syncthreads", "--raw", raw, "--out", tmp_path / "m.toml") == 0
+    assert "barrier.sync" not in capsys.readouterr().out  # named barriers were not measured
+    assert load_machine(tmp_path / "m.toml").provenance["code.loop"].how == "measured"
 
 
 def test_the_writer_survives_its_own_file(made: Path) -> None:
