@@ -1,5 +1,6 @@
 """Schedules of the documents over several CTAs and on Blackwell (D14, D15, D16): what they move,
-what overlaps, who issues. D4, D9 and D10 are in test_clusters, D17 in test_clc."""
+what overlaps, who issues. D4, D9 and D10 are in test_clusters, D17 in test_clc (and
+bw_persistent_clc)."""
 
 from __future__ import annotations
 

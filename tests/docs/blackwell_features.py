@@ -79,6 +79,8 @@ FEATURES = {
     "cluster launch control": (
         "check/test_clc.py::test_every_number_of_tiles_that_a_cta_may_get",
         "check/test_clc.py::test_a_response_for_all_ctas_of_a_cluster",
+        "evaluate/test_handed_out.py::test_products_of_any_assignment",
+        "sim/test_handed_out.py::test_clusters_that_wait_for_a_place_are_taken_over",
     ),
     "im2col along W, gather4, scatter4": (
         "hw/test_wide_pixels.py::test_rows_of_pixels",
