@@ -165,6 +165,18 @@ def test_another_gpu_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_gpu_of_the_same_chip_keeps_its_own_limits(tmp_path: Path) -> None:
+    document = json.loads(ONE.read_text())
+    document["provenance"] |= {"gpu": "NVIDIA H100 80GB HBM3", "board": "0123abcd"}
+    raw, out = tmp_path / "raw.json", tmp_path / "m.toml"
+    raw.write_text(json.dumps(document))
+    assert _calibrate("--from", raw, "--out", out) == 0
+    machine, h100 = load_machine(out), load_machine("h100")
+    assert machine.name == "h100-0123abcd" and machine.l2.capacity_bytes == h100.l2.capacity_bytes
+    assert machine.provenance["l2.capacity"] == h100.provenance["l2.capacity"]
+    assert machine.provenance["tma.fill"].how == "measured"
+
+
 def test_a_busy_gpu_leaves_nothing(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
