@@ -64,10 +64,11 @@ def _store_maker(b: Bound, op: ops.StGlobal) -> Maker:
     The alignment of a warp's first execution stands for all.
     """
     numbers, made = b.model.numbers, list[Step]()
+    starts = b.ev.lanes(op.dst.start, one=False)
 
     def build(values: Values) -> Step:
         if not made:
-            sectors = sectors_of(b, op, values)
+            sectors = sectors_of(b, op, starts(values, b.first_thread))
             step = b.step(st_global, numbers.ticks("cp_async.issue") * sectors.accesses)
             step.amount, step.count = b.bytes(op.dst) * b.times, b.warps
             step.work = (
@@ -277,13 +278,7 @@ def ld_global(a: Agent, s: Step) -> bool:
     """A run of loads is in flight together: the agent goes on when the last one has landed."""
     loads, start = [(s, a.t)], a.t
     a.t += s.cost
-    while True:
-        item = a.ahead or next(a.stream, None)
-        a.ahead = item
-        if item is None or item[0].run is not ld_global or item[0].turn:
-            break
-        a.ahead = None
-        step, a.indices = item
+    while step := a.further(ld_global):
         loads.append((step, a.t))
         a.t += step.cost
     a.model.clock.post(max(start, a.model.clock.now), a.key, _loads, (a, loads))
@@ -321,13 +316,7 @@ def st_global(a: Agent, s: Step) -> bool:
     stores, start, cause = [s], a.t, a.cause()
     a.t += s.cost
     amount = s.amount
-    while amount < STORE_RUN * s.count:
-        item = a.ahead or next(a.stream, None)
-        a.ahead = item
-        if item is None or item[0].run is not st_global or item[0].turn:
-            break
-        a.ahead = None
-        step, a.indices = item
+    while amount < STORE_RUN * s.count and (step := a.further(st_global)):
         stores.append(step)
         amount += step.amount
         a.t += step.cost

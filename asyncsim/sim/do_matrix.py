@@ -126,13 +126,7 @@ def matrix_maker(b: Bound, op: ops.MatrixOp) -> Maker:
 def together(a: Agent, s: Step) -> bool:
     """Loads and products that follow each other are served in one event."""
     run, start = [s], a.t
-    while len(run) < RUN:
-        item = a.ahead or next(a.stream, None)
-        a.ahead = item
-        if item is None or item[0].run is not together or item[0].turn:
-            break
-        a.ahead = None
-        step, a.indices = item
+    while len(run) < RUN and (step := a.further(together)):
         run.append(step)
     a.model.clock.post(max(start, a.model.clock.now), a.key, _serve, (a, run))
     return False

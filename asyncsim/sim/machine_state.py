@@ -27,7 +27,7 @@ from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.pace import Pace
 from asyncsim.sim.path import LAUNCH, LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, Cause, after
 from asyncsim.sim.placement import Placement
-from asyncsim.sim.role import Agent
+from asyncsim.sim.role import Agent, noted
 from asyncsim.sim.scatter import Scatter
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.sharing import Share, Sharing, block_of
@@ -298,8 +298,9 @@ class Cta:
         given = model.handed_out.given(number // model.schedule.cluster_ctas)
         for i, c in enumerate(model.classes):
             a = Agent(model, self, i, sm.key + 1 + slot * len(model.classes) + i)
-            a.stream = model.program.bound(model.binders[i], block, c.first, given)
             a.rec = sm.rec
+            program, of = model.program, (model.binders[i], block, c.first, given)
+            a.stream = noted(a, program.bound(*of)) if a.rec else program.bare(*of)
             self.agents.append(a)
             if model.in_warpgroup[i]:
                 groups.setdefault((c.role, c.first // 4), []).append(a)

@@ -26,7 +26,6 @@ from asyncsim.sim.steps import Step
 if TYPE_CHECKING:
     from asyncsim.sim.engine import Posted, SimPyClock
     from asyncsim.sim.machine_state import Model
-    from asyncsim.sim.role import Event
 
 FIRST_GAP = 8  # marks from one state that is kept to the next, at first
 PATIENCE = 512  # marks without a jump after which looking stops
@@ -56,7 +55,8 @@ class _Anchor:
     mark: int
     key: object
     state: State
-    streams: dict[int, Iterator[Event]]
+    streams: dict[int, Iterator[Step]]
+    read: dict[int, int]
     fetches: list[Fetch]
     posted: int
     busy: list[int]
@@ -145,7 +145,7 @@ class Periods:
         return [a for cta in self._model.open.values() for a in cta.agents if not a.done]
 
     def _keep(self, key: object) -> None:
-        model, streams = self._model, dict[int, "Iterator[Event]"]()
+        model, streams = self._model, dict[int, Iterator[Step]]()
         self._anchor = None
         state = state_of(model, self._clock.pending())
         for a in self._agents():
@@ -159,6 +159,7 @@ class Periods:
             key=key,
             state=state,
             streams=streams,
+            read={a.key: a.read for a in self._agents()},
             fetches=fetches,
             posted=self._clock.posted,
             busy=[server.busy for server in _servers(model)],
@@ -193,14 +194,9 @@ class Periods:
         """What every agent executed; None if that cannot be once more."""
         tapes: list[_Tape] = []
         for a, asleep in zip(self._agents(), anchor.state.asleep(state), strict=True):
-            end = next(copy(a.stream), None)
-            if end is None:  # it will end, and has not before
+            if next(copy(a.stream), None) is None:  # it will end, and has not before
                 return None
-            steps: list[Step] = []
-            for event in anchor.streams[a.key]:
-                if event is end:
-                    break
-                steps.append(event[0])
+            steps = list(islice(anchor.streams[a.key], a.read - anchor.read[a.key]))
             if asleep and steps:
                 return None
             boxes = [(i, s.box) for i, s in enumerate(steps) if s.box is not None]
@@ -252,12 +248,12 @@ def _servers(model: Model) -> list[Fifo | Pipe]:
     return [*own, *model.memory.fifos()]
 
 
-def _again(tapes: list[_Tape], moves: Moves, shift: int) -> list[Iterator[Event]] | None:
+def _again(tapes: list[_Tape], moves: Moves, shift: int) -> list[Iterator[Step]] | None:
     """The streams after one more period; None if one of them brings something else."""
-    streams: list[Iterator[Event]] = []
+    streams: list[Iterator[Step]] = []
     for tape in tapes:
         stream = copy(tape.agent.stream)
-        steps = [step for step, _ in islice(stream, len(tape.steps))]
+        steps = list(islice(stream, len(tape.steps)))
         if steps != tape.steps:
             return None
         cta = tape.agent.cta.number
@@ -288,8 +284,7 @@ def _waiting(agents: list[Agent], pending: list[Posted]) -> Iterator[tuple[Step,
     """The steps that are begun, or read, and not done, once each, with their CTAs."""
     found: dict[int, tuple[Step, int]] = {}
     for a in agents:
-        ahead = a.ahead[0] if a.ahead else None
-        for step in (a.held, ahead, a.blocked, a.deferred, *(s for _, s in a.copies)):
+        for step in (a.held, a.ahead, a.blocked, a.deferred, *(s for _, s in a.copies)):
             if step is not None:
                 found[id(step)] = step, a.cta.number
     for event in pending:

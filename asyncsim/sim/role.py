@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from asyncsim.sim import do_compute
 from asyncsim.sim.do_matrix import Scoreboard, waits
 from asyncsim.sim.path import SYNC, Cause, after
-from asyncsim.sim.steps import StateKey, Step
+from asyncsim.sim.steps import Run, StateKey, Step
 from asyncsim.sync import ArriveState, GroupQueue
 
 if TYPE_CHECKING:
@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from asyncsim.sim.tracing import Recorder
     from asyncsim.sim.warpgroup import Warpgroup
     from asyncsim.sim.warps import WarpClass
-
-Event = tuple[Step, tuple[int, ...]]
 
 
 class Agent:
@@ -50,6 +48,7 @@ class Agent:
         "loads_free",
         "model",
         "peeks",
+        "read",
         "rec",
         "scoreboard",
         "seg_cause",
@@ -82,9 +81,10 @@ class Agent:
         self.warps: WarpClass = warps
         self.index: int = index
         self.key: int = key
-        self.stream: Iterator[Event] = iter(())
+        self.stream: Iterator[Step] = iter(())
         self.held: Step | None = None  # to be executed next: it was put off
-        self.ahead: Event | None = None  # taken from the stream too early
+        self.read: int = 0  # steps taken from the stream
+        self.ahead: Step | None = None  # taken from the stream too early
         self.blocked: Step | None = None  # being executed, or what the agent is parked at
         self.indices: tuple[int, ...] = ()
         self.done: bool = False
@@ -128,19 +128,19 @@ class Agent:
             if step is None:
                 if rec is not None:
                     rec.finished(self)
-                item = self.ahead
-                if item is None:
-                    item = next(stream, None)
-                    if item is None:
+                step = self.ahead
+                if step is None:
+                    step = next(stream, None)
+                    if step is None:
                         if self.deferred is not None:
                             if self.settle():
                                 continue
                             return
                         self.cta.ended(self)
                         return
+                    self.read += 1
                 else:
                     self.ahead = None
-                step, self.indices = item
                 if step.turn:
                     self.t += step.turn
                     if strict:
@@ -161,6 +161,19 @@ class Agent:
             self.blocked = step
             if not step.run(self, step):
                 return
+
+    def further(self, run: Run) -> Step | None:
+        """The next step, if ``run`` executes it as well, right after the one before."""
+        step = self.ahead
+        if step is None:
+            step = self.ahead = next(self.stream, None)
+            if step is None:
+                return None
+            self.read += 1
+        if step.run is not run or step.turn:
+            return None
+        self.ahead = None
+        return step
 
     def settle(self) -> bool:
         """Finish the register arithmetic that was put off behind arrives and fences."""
@@ -218,3 +231,9 @@ class Agent:
             clock.post(max(self.t, clock.now), self.key, self.advance, None)
         else:
             self.model.ready.append(self)
+
+
+def noted(a: Agent, events: Iterator[tuple[Step, tuple[int, ...]]]) -> Iterator[Step]:
+    """The steps of a stream, whose loop indices the agent remembers for the trace."""
+    for step, a.indices in events:
+        yield step

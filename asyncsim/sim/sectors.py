@@ -48,15 +48,16 @@ class Sectors:
         return round(self.whole * SECTOR + self.first * first + self.further * further)
 
 
-def sectors_of(b: Bound, op: ops.StGlobal, values: Values) -> Sectors:
-    """The sectors of an execution; elements that a clipped store leaves out count as well."""
+def sectors_of(b: Bound, op: ops.StGlobal, starts: list[Values]) -> Sectors:
+    """The sectors of an execution, of which each lane starts somewhere; elements that a clipped
+    store leaves out count as well."""
     schedule, view = b.model.schedule, op.dst
     tensor = schedule.tensor(view.tensor)
     size = tensor.dtype.bytes
     n = vector_elements(schedule, view, clip=op.clip)
     lanes = [
         size * sum(at * stride for at, stride in zip(start, tensor.strides, strict=True))
-        for start in b.ev.lanes(view.start, one=False)(values, b.first_thread)[: b.lanes]
+        for start in starts[: b.lanes]
     ]
     steps = [range(extent) for extent in view.shape[:-1]] + [range(0, view.shape[-1], n)]
     whole = first = further = accesses = 0

@@ -224,8 +224,7 @@ def _agent(s: State, a: Agent) -> None:
     if a.done:
         return
     s.local.append((a.t, a.blocked))
-    ahead = a.ahead[0] if a.ahead else None
-    s.what += [a.held, ahead, a.blocked, a.deferred, a.copies_landing is None]
+    s.what += [a.held, a.ahead, a.blocked, a.deferred, a.copies_landing is None]
     s.what += [[_held(key, held) for key, held in a.states.items()], tuple(a.peeks)]
     s.when += a.peeks.values()
     _groups(s, a.cp)

@@ -12,13 +12,14 @@ from math import prod
 from typing import TYPE_CHECKING
 
 from asyncsim.errors import ScheduleError
+from asyncsim.ir.expr import Expr
 from asyncsim.ir.matrix import written_later
 from asyncsim.ir.op import GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.warps import WarpClass
-from asyncsim.stream.operands import Evaluator, Values
+from asyncsim.stream.operands import Evaluator, Noting, Values
 
 if TYPE_CHECKING:
     from asyncsim.sim.role import Agent
@@ -131,16 +132,7 @@ class Bound:
 
     def table(self, key: Callable[[Values], object], build: Callable[[Values], Step]) -> Maker:
         """Steps shared by equal keys."""
-        known: dict[object, Step] = {}
-
-        def make(values: Values) -> Step:
-            at = key(values)
-            step = known.get(at)
-            if step is None:
-                step = known[at] = build(values)
-            return step
-
-        return make
+        return _Table(key, build).__getitem__
 
     def barrier(self, ref: MbarrierRef) -> Callable[[Values], int]:
         """The index of a barrier in its CTA."""
@@ -182,6 +174,23 @@ class Bound:
         return prod(view.shape) * self.model.schedule.tile(view.tile).dtype.bytes
 
 
+class _Table(dict[Values, Step]):
+    """Steps by the values that they are made from."""
+
+    def __init__(self, key: Callable[[Values], object], build: Callable[[Values], Step]) -> None:
+        super().__init__()
+        self._key, self._build = key, build
+        self._by_key: dict[object, Step] = {}
+
+    def __missing__(self, values: Values) -> Step:
+        key = self._key(values)
+        step = self._by_key.get(key)
+        if step is None:
+            step = self._by_key[key] = self._build(values)
+        self[values] = step
+        return step
+
+
 class StepBinder:
     """Binds the ops of one warp class; makers are kept over the streams of all CTAs."""
 
@@ -202,14 +211,27 @@ class StepBinder:
         self.contended = contended  # several warps of the SM compute on one sub-partition
         self._turns = turns
         self._makers: dict[int, Maker] = {}
+        self._reads: dict[int, tuple[Expr, ...]] = {}
+
+    def reads(self, op: OpBase) -> tuple[Expr, ...]:
+        """The operands that time depends on: those that making a maker asks for."""
+        known = self._reads.get(op.id)
+        if known is None:
+            noting = Noting(op)
+            self._maker(op, noting, 0)
+            known = self._reads[op.id] = noting.asked
+        return known
 
     def bind(self, op: OpBase, warp_in_role: int) -> Maker:
-        """A function from the values of the op's shared operands to its step."""
+        """A function from the values of what the op's time depends on to its step."""
         maker = self._makers.get(op.id)
         if maker is None:
-            from asyncsim.sim.families import make
-
-            turn = sum(self.numbers.ticks(key) for key in self._turns.get(op.id, ()))
-            bound = Bound(self, op, Evaluator(op), turn, warp_in_role)  # type: ignore[arg-type]
-            maker = self._makers[op.id] = make(bound)
+            values = Evaluator(op, self.reads(op))
+            maker = self._makers[op.id] = self._maker(op, values, warp_in_role)
         return maker
+
+    def _maker(self, op: OpBase, ev: Evaluator, warp_in_role: int) -> Maker:
+        from asyncsim.sim.families import make
+
+        turn = sum(self.numbers.ticks(key) for key in self._turns.get(op.id, ()))
+        return make(Bound(self, op, ev, turn, warp_in_role))  # type: ignore[arg-type]

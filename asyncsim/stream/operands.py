@@ -77,10 +77,11 @@ def shared_operands(op: OpBase) -> tuple[Expr, ...]:
 
 
 class Evaluator:
-    """Compiles an op's expressions to functions of the values of its shared operands."""
+    """Compiles an op's expressions to functions of the values of its shared operands, or of those
+    of them that are ``given``."""
 
-    def __init__(self, op: OpBase) -> None:
-        self._slots = {e: i for i, e in enumerate(shared_operands(op))}
+    def __init__(self, op: OpBase, given: tuple[Expr, ...] | None = None) -> None:
+        self._slots = {e: i for i, e in enumerate(shared_operands(op) if given is None else given)}
         self._compiled: dict[tuple[tuple[Expr, ...], bool], LaneValues] = {}
 
     def value(self, expr: Expr) -> Callable[[Values], int]:
@@ -118,6 +119,35 @@ class Evaluator:
         if node == BuiltinRef(Builtin.THREAD_IN_ROLE):
             return "thread"
         return f"v[{self._slots[node]}]"
+
+
+class Noting(Evaluator):
+    """Notes which of the shared operands somebody asks for."""
+
+    def __init__(self, op: OpBase) -> None:
+        super().__init__(op)
+        self._asked: set[Expr] = set()
+
+    @property
+    def asked(self) -> tuple[Expr, ...]:
+        return tuple(e for e in self._slots if e in self._asked)
+
+    def value(self, expr: Expr) -> Callable[[Values], int]:
+        self._note((expr,))
+        return super().value(expr)
+
+    def inputs(self, exprs: tuple[Expr, ...]) -> Callable[[Values], object]:
+        self._note(exprs)
+        return super().inputs(exprs)
+
+    def lanes(self, exprs: tuple[Expr, ...], *, one: bool) -> LaneValues:
+        self._note(exprs)
+        return super().lanes(exprs, one=one)
+
+    def _note(self, exprs: tuple[Expr, ...]) -> None:
+        for expr in exprs:
+            nodes = (expr,) if expr in self._slots else walk(expr)
+            self._asked.update(node for node in nodes if node in self._slots)
 
 
 def constant(value: T) -> Callable[[Values], T]:

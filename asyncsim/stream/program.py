@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
@@ -41,6 +41,14 @@ class Binder(Protocol[Out]):
     yields. ``warp_in_role``: the warp's index in the part that the op stands in (role or block)."""
 
     def bind(self, op: OpBase, warp_in_role: int) -> Callable[[tuple[int, ...]], Out]: ...
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A binder that does not want the values of all operands."""
+
+    def reads(self, op: OpBase) -> tuple[Expr, ...]:
+        """Those that it wants, of ``shared_operands(op)``."""
 
 
 class StreamLimit(ScheduleError):
@@ -94,7 +102,7 @@ class Program:
         self.roles = schedule.roles()
         self._args = dict(schedule.args)
         self._shared = SharedTables()
-        self._makers: dict[str, Callable[..., Iterator[Any]]] = {}
+        self._makers: dict[object, Callable[..., Iterator[Any]]] = {}
 
     @cached_property
     def assignment(self) -> Assignment:
@@ -124,27 +132,52 @@ class Program:
     ) -> Iterator[tuple[T, tuple[int, ...]]]:
         """The same stream with the operands resolved by another ``binder`` (evaluate has one), and
         the tiles that are handed out ``given`` by another one."""
-        place = self.place(block, warp)
-        maker = self._maker(place.role)
-        tiles = given or (lambda loop: self.assignment[self.schedule.cluster_number(block)])
-        return maker(binder, *block, place.rank, warp, place.warp_in_role, tiles)
+        return self._bound(binder, block, warp, given, indices=True)
 
-    def _maker(self, role: str) -> Callable[..., Iterator[Any]]:
-        if role not in self._makers:
-            source, constants = _Compiler(self.schedule, role).compile()
-            namespace = dict(_GLOBALS)
-            namespace.update({f"a_{n}": v for n, v in self._args.items()})
-            namespace["ops"] = constants
-            exec(module(source, f"<stream of {self.schedule.name}.{role}>"), namespace)
-            self._makers[role] = namespace["stream"]  # type: ignore[assignment]
-        return self._makers[role]
+    def bare(
+        self, binder: Binder[T], block: tuple[int, int, int], warp: int, given: Given | None = None
+    ) -> Iterator[T]:
+        """The same without loop indices."""
+        return self._bound(binder, block, warp, given, indices=False)
+
+    def _bound(
+        self,
+        binder: Binder[Any],
+        block: tuple[int, int, int],
+        warp: int,
+        given: Given | None,
+        *,
+        indices: bool,
+    ) -> Iterator[Any]:
+        place = self.place(block, warp)
+        reads = binder.reads if isinstance(binder, Choosing) else shared_operands
+        key = place.role, reads, indices
+        if key not in self._makers:
+            self._makers[key] = self._maker(_Compiler(self.schedule, *key))
+        tiles = given or (lambda loop: self.assignment[self.schedule.cluster_number(block)])
+        return self._makers[key](binder, *block, place.rank, warp, place.warp_in_role, tiles)
+
+    def _maker(self, compiler: _Compiler) -> Callable[..., Iterator[Any]]:
+        source, constants = compiler.compile()
+        namespace = dict(_GLOBALS)
+        namespace.update({f"a_{n}": v for n, v in self._args.items()})
+        namespace["ops"] = constants
+        exec(module(source, f"<stream of {self.schedule.name}.{compiler.role}>"), namespace)
+        return namespace["stream"]  # type: ignore[return-value]
 
 
 class _Compiler:
-    """Writes the generator of one role."""
+    """Writes the generator of one role. ``reads``: the operands of an op that are wanted."""
 
-    def __init__(self, schedule: Schedule, role: str) -> None:
-        self._schedule, self._role = schedule, role
+    def __init__(
+        self,
+        schedule: Schedule,
+        role: str,
+        reads: Callable[[OpBase], tuple[Expr, ...]],
+        indices: bool,
+    ) -> None:
+        self._schedule, self.role = schedule, role
+        self._reads, self._indices = reads, indices
         self._lines: list[str] = []
         self._ops: list[tuple[OpBase, OpBase]] = []  # as warp 0 executes it, and the other warps
         self._places: list[str] = []  # which warp index each op counts its threads from
@@ -201,15 +234,16 @@ class _Compiler:
                     self._whole = False
             case Specialize(roles=roles):
                 for role in roles:
-                    if role.name == self._role:
+                    if role.name == self.role:
                         self._in_role = True
                         self._block(role.body, depth)
                         self._in_role = False
             case _:
                 assert isinstance(s, OpBase)
-                values = "".join(f"{self._expr(e)}, " for e in shared_operands(s))
+                values = "".join(f"{self._expr(e)}, " for e in self._reads(s))
                 indices = "".join(f"{v}, " for v in self._loops)
-                self._put(depth, f"yield r{len(self._ops)}(({values})), ({indices})")
+                behind = f", ({indices})" if self._indices else ""
+                self._put(depth, f"yield r{len(self._ops)}(({values})){behind}")
                 self._ops.append((s, replace(s, scope=Scope.ALL_LANES) if self._whole else s))
                 self._places.append(self._warp_name())
 
