@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from tests.benchmarks import speed
+from tests.benchmarks import simulating, speed
 
 # command, limit in seconds on two ordinary cores
 COMMANDS = (
@@ -42,10 +42,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.benchmarks", description=__doc__)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--check", action="store_true", help="time check alone, in one process")
+    parser.add_argument("--simulate", action="store_true", help="time the simulator alone")
     args = parser.parse_args()
     runs = args.runs
     if args.check:
         speed.main(runs)
+        return
+    if args.simulate:
+        simulating.main(runs)
         return
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     print(f"Python {platform.python_version()}, {cores} cores, {runs} runs of each, seconds")

@@ -1,6 +1,7 @@
 """How check grows: ``python -m tests.benchmarks --check | python -m tests.benchmarks.plot OUT``.
 
-Two panels with logarithmic axes, CPU time over ops and over warps, with jumps and without.
+Two panels with logarithmic axes, CPU time over ops and over warps, with jumps and without. The same
+of ``--simulate``: over the rounds of two loops.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from math import ceil, floor, log10
 from pathlib import Path
 
 GROWTH = re.compile(r"ring of (\d+) warps, (\d+) rounds, (.+?)\s+([\d,]+)\s+[\d,]+\s+([\d,.]+)")
+LOOPS = re.compile(r"(ring on one SM|GEMM on 8 SMs), (\d+) rounds, (.+?): ([\d,.]+) ms")
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 230, 52, 34, 40
-COLOURS = {"with jumps": "#1f6f8b", "full walk": "#b4540a"}
+COLOURS = {"with jumps": "#1f6f8b", "full walk": "#b4540a", "every tick": "#b4540a"}
 
 Series = dict[str, list[tuple[float, float]]]
 
@@ -52,6 +54,16 @@ def points(text: str) -> tuple[Series, Series]:
     return ({h: sorted(set(p)) for h, p in s.items()} for s in (ops, warps))  # type: ignore[return-value]
 
 
+def loops(text: str) -> Iterator[tuple[str, str, Series]]:
+    """Of each loop that was simulated: title, unit, ms over rounds."""
+    found: dict[str, Series] = {}
+    for name, rounds, how, ms in LOOPS.findall(text):
+        point = float(rounds), float(ms.replace(",", ""))
+        found.setdefault(name, {}).setdefault(how, []).append(point)
+    for name, series in found.items():
+        yield f"ms over rounds, {name}", "rounds", series
+
+
 def panel(left: float, title: str, unit: str, series: Series) -> Iterator[str]:
     """One diagram as SVG elements."""
     xs = [x for line in series.values() for x, _ in line]
@@ -79,18 +91,21 @@ def panel(left: float, title: str, unit: str, series: Series) -> Iterator[str]:
             f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{COLOURS[how]}"/>' for x, y in at
         )
         x, y = at[-1]
-        beside = -8 if how == "full walk" else 36
+        beside = 36 if how == "with jumps" else -8
         place = f'x="{x - 2:.1f}" y="{y + beside:.1f}" text-anchor="end" fill="{COLOURS[how]}"'
         yield f"<text {place}>{how}</text>"
 
 
 def drawing(text: str) -> str:
-    """The SVG of what ``python -m tests.benchmarks --check`` printed."""
-    over_ops, over_warps = points(text)
-    parts = [
-        *panel(0, "ms over ops, ring of 16 warps", "ops", over_ops),
-        *panel(WIDTH, "ms over warps, ring of 128 rounds", "warps", over_warps),
-    ]
+    """The SVG of what ``python -m tests.benchmarks --check``, or ``--simulate``, printed."""
+    panels = list(loops(text))
+    if not panels:
+        over_ops, over_warps = points(text)
+        panels = [
+            ("ms over ops, ring of 16 warps", "ops", over_ops),
+            ("ms over warps, ring of 128 rounds", "warps", over_warps),
+        ]
+    parts = [part for i, of in enumerate(panels) for part in panel(i * WIDTH, *of)]
     head = (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * WIDTH} {HEIGHT}" '
         'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>'
