@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import statements
+from asyncsim.sim import do_sync
 from asyncsim.sim.contents import Box, Fetch
 from asyncsim.sim.role import Agent
 from asyncsim.sim.servers import Fifo, Pipe
@@ -71,6 +72,25 @@ class _Tape:
     agent: Agent
     steps: list[Step]
     boxes: list[tuple[int, Box]]
+    flips: list[bool]
+    flipped: list[Step] | None = None  # the same in every other period, with other parities
+
+    def brings(self, steps: list[Step], times: int) -> bool:
+        """Whether it executes these ``times`` periods later."""
+        if times % 2 == 0 or not any(self.flips):
+            return steps == self.steps
+        if self.flipped is None and len(steps) == len(self.steps):
+            pairs = zip(self.steps, steps, strict=True)
+            if all(x is y or self._flips(x, y) for x, y in pairs):
+                self.flipped = steps
+                return True
+        return steps == self.flipped
+
+    def _flips(self, step: Step, other: Step) -> bool:
+        if step.run is not do_sync.wait or step.states or not self.flips[step.barrier]:
+            return step == other
+        told = step.op_id, step.barrier, step.value ^ 1
+        return told == (other.op_id, other.barrier, other.value)
 
 
 Moves = dict[tuple[int, str], tuple[int, ...]]
@@ -193,6 +213,7 @@ class Periods:
     def _tapes(self, anchor: _Anchor, state: State) -> list[_Tape] | None:
         """What every agent executed; None if that cannot be once more."""
         tapes: list[_Tape] = []
+        flips = anchor.state.flips(state)
         for a, asleep in zip(self._agents(), anchor.state.asleep(state), strict=True):
             if next(copy(a.stream), None) is None:  # it will end, and has not before
                 return None
@@ -200,27 +221,29 @@ class Periods:
             if asleep and steps:
                 return None
             boxes = [(i, s.box) for i, s in enumerate(steps) if s.box is not None]
-            tapes.append(_Tape(a, steps, boxes))
+            tapes.append(_Tape(a, steps, boxes, flips[a.cta.number]))
         anchor.streams.clear()  # what lags behind keeps all that follows
         return tapes if any(tape.steps for tape in tapes) else None
 
     def _pass(self, tapes: list[_Tape], fetches: list[Fetch], period: int) -> tuple[int, Moves]:
         """How many more periods bring the same, and how far each moves the boxes."""
         contents = self._model.memory.contents
-        before, times = contents.copy(), 0
         moves: Moves = {}
-        while True:
-            streams = _again(tapes, moves, times + 1)
-            if streams is None:
-                return times, moves
-            if not contents.repeat(fetches, (times + 1) * period, partial(_box, moves, times + 1)):
-                break
-            for tape, stream in zip(tapes, streams, strict=True):
-                tape.agent.stream = stream
-            times += 1
-        contents.restore(before)
-        for passed in range(1, times + 1):
-            contents.repeat(fetches, passed * period, partial(_box, moves, passed))
+        before, times = contents.copy(), 0
+        both = 2 if any(any(tape.flips) for tape in tapes) else 1  # parities have to come back
+        ahead = [tape.agent.stream for tape in tapes]
+        done = True
+        while done and (further := _again(tapes, ahead, moves, times + 1)) is not None:
+            done = contents.repeat(fetches, (times + 1) * period, partial(_box, moves, times + 1))
+            ahead, times = (further, times + 1) if done else (ahead, times)
+            if times % both == 0:
+                for tape, stream in zip(tapes, ahead, strict=True):
+                    tape.agent.stream = stream
+        if not done or times % both:
+            times -= times % both
+            contents.restore(before)
+            for passed in range(1, times + 1):
+                contents.repeat(fetches, passed * period, partial(_box, moves, passed))
         return times, moves
 
     def _skip(self, anchor: _Anchor, state: State, period: int, times: int) -> None:
@@ -248,13 +271,15 @@ def _servers(model: Model) -> list[Fifo | Pipe]:
     return [*own, *model.memory.fifos()]
 
 
-def _again(tapes: list[_Tape], moves: Moves, shift: int) -> list[Iterator[Step]] | None:
+def _again(
+    tapes: list[_Tape], streams: list[Iterator[Step]], moves: Moves, times: int
+) -> list[Iterator[Step]] | None:
     """The streams after one more period; None if one of them brings something else."""
-    streams: list[Iterator[Step]] = []
-    for tape in tapes:
-        stream = copy(tape.agent.stream)
+    after: list[Iterator[Step]] = []
+    for tape, before in zip(tapes, streams, strict=True):
+        stream = copy(before)
         steps = list(islice(stream, len(tape.steps)))
-        if steps != tape.steps:
+        if not tape.brings(steps, times):
             return None
         cta = tape.agent.cta.number
         for i, (tensor, start) in tape.boxes:
@@ -262,10 +287,10 @@ def _again(tapes: list[_Tape], moves: Moves, shift: int) -> list[Iterator[Step]]
             assert box is not None
             if (cta, tensor) not in moves:
                 moves[cta, tensor] = tuple(x - y for x, y in zip(box[1], start, strict=True))
-            if box != _moved((tensor, start), moves, cta, shift):
+            if box != _moved((tensor, start), moves, cta, times):
                 return None
-        streams.append(stream)
-    return streams
+        after.append(stream)
+    return after
 
 
 def _box(moves: Moves, times: int, fetch: Fetch) -> Box:

@@ -18,6 +18,7 @@ from asyncsim.sim import (
     do_copy,
     do_matrix,
     do_registers,
+    do_sync,
     do_tcgen05,
     machine_state,
 )
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from asyncsim.sim.clusters import ClusterState
     from asyncsim.sim.engine import Posted
     from asyncsim.sim.machine_state import Cta, Model, SmState
-    from asyncsim.sim.steps import StateKey
+    from asyncsim.sim.steps import StateKey, Step
     from asyncsim.sync import ArriveState, GroupQueue
 
 
@@ -41,7 +42,8 @@ class Unknown(Exception):
 @dataclass(slots=True)
 class State:
     """``what``: no ticks; ``when``: ticks; ``clocks``: of servers, (numerator, per tick);
-    ``local``: of the agents that run, (local time, what each is at)."""
+    ``local``: of the agents that run, (local time, what each is at); ``parities``: of the barriers
+    of each CTA, which may differ: a parity that a wait names is told from there."""
 
     now: int
     slack: int
@@ -49,6 +51,7 @@ class State:
     when: list[int] = field(default_factory=list)
     clocks: list[tuple[int, int]] = field(default_factory=list)
     local: list[tuple[int, object]] = field(default_factory=list)
+    parities: dict[int, list[int]] = field(default_factory=dict)
 
     def asleep(self, later: State) -> list[bool]:
         """Of each agent: whether it has not moved from this state to a later one."""
@@ -56,6 +59,13 @@ class State:
             t == u and step is other
             for (t, step), (u, other) in zip(self.local, later.local, strict=True)
         ]
+
+    def flips(self, later: State) -> dict[int, list[bool]]:
+        """By CTA: the barriers whose parity is another one later."""
+        return {
+            cta: [p != q for p, q in zip(parities, later.parities[cta], strict=True)]
+            for cta, parities in self.parities.items()
+        }
 
     def recurs_in(self, later: State) -> bool:
         """Whether the later state is this one, moved in time."""
@@ -195,6 +205,7 @@ def _cta(s: State, cta: Cta) -> None:
     s.when += [time for time, _, _ in cta.exits]
     s.when.append(cta.end)
     _cluster(s, cta.cluster)
+    s.parities[cta.number] = [parity(b) for b in cta.mbarriers]
     for b in cta.mbarriers:
         _mbarrier(s, b)
     for number, named in cta.named.items():
@@ -224,7 +235,8 @@ def _agent(s: State, a: Agent) -> None:
     if a.done:
         return
     s.local.append((a.t, a.blocked))
-    s.what += [a.held, a.ahead, a.blocked, a.deferred, a.copies_landing is None]
+    s.what += [_step(a, step) for step in (a.held, a.ahead, a.blocked, a.deferred)]
+    s.what.append(a.copies_landing is None)
     s.what += [[_held(key, held) for key, held in a.states.items()], tuple(a.peeks)]
     s.when += a.peeks.values()
     _groups(s, a.cp)
@@ -237,6 +249,14 @@ def _agent(s: State, a: Agent) -> None:
     s.when += [*written, a.loads_free]
     if a.copies_landing is not None:
         s.when.append(a.copies_landing[0])
+
+
+def _step(a: Agent, step: Step | None) -> object:
+    """A step; of one that waits for a parity, whether that is the one of the phase before now."""
+    if step is None or step.run is not do_sync.wait or step.states:
+        return step
+    b = a.cta.mbarriers[step.barrier]
+    return step.op_id, step.barrier, step.value ^ parity(b)
 
 
 def _held(key: StateKey, held: ArriveState) -> object:
@@ -266,9 +286,13 @@ def _keys(agents: Iterable[Agent]) -> list[int]:
     return [a.key for a in agents]
 
 
+def parity(b: TimedMbarrier) -> int:
+    """The parity of the phase that is not complete."""
+    return (b.generation + b.skipped) & 1
+
+
 def _mbarrier(s: State, b: TimedMbarrier) -> None:
-    parity = (b.generation + b.skipped) & 1
-    s.what += [b.initialised, b.life, b.count, b.next_count, b.pending, b.tx, parity, b.landed]
+    s.what += [b.initialised, b.life, b.count, b.next_count, b.pending, b.tx, b.landed]
     s.what += [b.cause is None, b.done_cause is None, _keys(b.waiters)]
     s.when += [b.stamp, b.done]
 

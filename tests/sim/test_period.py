@@ -213,7 +213,7 @@ LEFT_OUT = {
         # causes, and what only they need
         *("seg_t", "seg_cause", "sync", "comp", "copies_cause"),
         *("stalls", "stalled", "stall_total"),  # sums
-        *("stream", "indices"),  # what is executed is compared op by op
+        *("stream", "read", "indices"),  # what is executed is compared op by op
     },
     TimedMbarrier: {"cta", "name", "extra", "on_complete"},
     TimedNamedBarrier: set(),
