@@ -24,7 +24,7 @@ from asyncsim.ir.schedule import Schedule
 _ADVISORY = re.compile(r"\((C75\d\d)\)")
 _IGNORED = "C7508"
 _ERROR = re.compile(r"(?:\((\d+)\): |ptxas .*?)(error\b)")
-_OP_COMMENT = re.compile(r"// #\d+ \w+ \((.*)\)")
+_OP_COMMENT = re.compile(r"// #\d+ [\w ]+ \((.*)\)")
 _OPTIONS = ("-std=c++17", "-v")
 _NO_PACKAGES = (
     "the CUDA packages are not installed: no compile, no run; fix: pip install 'asyncsim[hw]'"

@@ -47,7 +47,7 @@ def render_bulk(c: Context, op: BulkOp) -> None:
 
 
 def _shared(c: Context, view: SmemView) -> str:
-    return c.in_cta(f"smem_base + {c_text(c.logical_bytes(view))}", view.rank)
+    return c.in_cta(f"smem_base + {c.logical_text(view)}", view.rank)
 
 
 def _bytes(c: Context, view: GlobalView | SmemView) -> int:

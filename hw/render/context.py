@@ -34,6 +34,7 @@ SWIZZLE_MASK = {Swizzle.B32: 0x10, Swizzle.B64: 0x30, Swizzle.B128: 0x70}
 class Context:
     """State of one rendering.
 
+    ``live``: variables that something reads. ``role_lines``: which lines are those of roles.
     ``way_out``: label behind the elected region that is open, "" outside one. ``loops``: loop
     variables, outermost first. ``waits``: mbarrier waits in the common part and the open role (with
     none, nothing can give up). ``functions``: device functions that the kernel needs beside the
@@ -48,6 +49,8 @@ class Context:
     variant: Variant
     lines: list[str] = field(default_factory=list)
     depth: int = 1
+    live: frozenset[str] = frozenset()
+    role_lines: list[range] = field(default_factory=list)
     way_out: str = ""
     used_labels: set[str] = field(default_factory=set)
     loops: list[str] = field(default_factory=list)
@@ -76,15 +79,14 @@ class Context:
     # -- addresses -----------------------------------------------------------------------------
 
     def barrier(self, ref: MbarrierRef) -> str:
-        offset = self.schedule.mbarrier(ref.name).offset
-        at = binary("+", binary("*", ref.stage, Const(8)), Const(offset))
-        return self.in_cta(f"smem_base + {c_text(at)}", ref.rank)
+        at = from_start(ref.name, binary("*", ref.stage, Const(8)))
+        return self.in_cta(f"smem_base + {at}", ref.rank)
 
     def tmem_word(self, tile: str) -> str:
         """C text of the tensor memory address in a word that tcgen05.alloc has written."""
         if tile in self.tmem_words:
             return f"tmem_{tile}"
-        return f"*(const u32*)(smem + {self.schedule.tile(tile).offset})"
+        return f"*(const u32*)(smem + {start_name(tile)})"
 
     def in_cta(self, address: str, rank: Expr | None) -> str:
         """The same shared-memory address in another CTA of the cluster (None: in its own)."""
@@ -92,18 +94,26 @@ class Context:
 
     def logical_bytes(self, view: SmemView) -> Expr:
         """Byte offset of the view's first element in the CTA's shared memory, before swizzle."""
+        offset = self.schedule.tile(view.tile).offset
+        return binary("+", self.bytes_in_tile(view), Const(offset))
+
+    def logical_text(self, view: SmemView) -> str:
+        """C text of the same, from where the tile begins by name."""
+        return from_start(view.tile, self.bytes_in_tile(view))
+
+    def bytes_in_tile(self, view: SmemView) -> Expr:
+        """Byte offset of the view's first element from stage 0 of its tile, before swizzle."""
         tile = self.schedule.tile(view.tile)
         at: Expr = Const(0)
         for start, extent in zip(view.start, tile.shape, strict=True):
             at = binary("+", binary("*", at, Const(extent)), start)
         stage = binary("*", view.stage, Const(tile.stage_stride))
-        at = binary("+", stage, binary("*", at, Const(tile.dtype.bytes)))
-        return binary("+", at, Const(tile.offset))
+        return binary("+", stage, binary("*", at, Const(tile.dtype.bytes)))
 
     def physical_bytes(self, view: SmemView) -> str:
         """C text of the byte offset of the view's first element, after swizzle."""
         tile = self.schedule.tile(view.tile)
-        text = c_text(self.logical_bytes(view))
+        text = self.logical_text(view)
         if tile.swizzle is Swizzle.NONE:
             return text
         return f"swizzled<{SWIZZLE_MASK[tile.swizzle]}>({text})"
@@ -170,6 +180,17 @@ class Context:
     def fragment_type(self, fragment: Fragment) -> str:
         packed = fragment.layout in (FragmentLayout.OPERAND, FragmentLayout.MATRICES)
         return "u32" if packed else C_TYPES[fragment.dtype]
+
+
+def start_name(name: str) -> str:
+    """The constant that says where a tile, or an array of mbarriers, begins in shared memory."""
+    return f"at_{name}"
+
+
+def from_start(name: str, offset: Expr) -> str:
+    """C text of ``offset`` bytes from where a tile or an array of mbarriers begins."""
+    text = c_text(offset)
+    return start_name(name) if text == "0" else f"{text} + {start_name(name)}"
 
 
 def extent_name(tensor: str, dim: int) -> str:

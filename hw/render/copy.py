@@ -24,7 +24,7 @@ def render_copy(c: Context, op: CopyOp) -> None:
         ):
             c.put_guarded(_load_in_form(c, op))
         case ops.TmaLoad(dst=dst, tensor_map=name, src=src, mbarrier=ref):
-            at = f"smem_base + {c_text(c.logical_bytes(dst))}"
+            at = f"smem_base + {c.logical_text(dst)}"
             place = coordinates(c, name, src)
             c.put_guarded(f"tma_load({at}, m_{name}, {c.barrier(ref)}, {place});")
         case ops.TmaStore(reduce=reduce) if reduce is not None:
@@ -32,7 +32,7 @@ def render_copy(c: Context, op: CopyOp) -> None:
         case ops.TmaStore(rows=rows) if rows:
             c.put_guarded(_scatter4(c, op))
         case ops.TmaStore(dst=box, tensor_map=name, src=view):
-            at = f"smem_base + {c_text(c.logical_bytes(view))}"
+            at = f"smem_base + {c.logical_text(view)}"
             c.put_guarded(f"tma_store(m_{name}, {at}, {coordinates(c, name, box)});")
         case ops.CommitGroup(kind=kind):
             _commit(c, kind)
@@ -86,7 +86,7 @@ def _load_in_form(c: Context, op: ops.TmaLoad) -> str:
         ("_pair", pair),
     )
     name = f"tma_load{''.join(form for form, used in forms if used)}_{n}d"
-    at = f"smem_base + {c_text(c.logical_bytes(op.dst))}"
+    at = f"smem_base + {c.logical_text(op.dst)}"
     actual = [at, f"m_{op.tensor_map}", c.barrier(op.mbarrier)]
     operands = [("u32 dst", '"r"(dst)'), ("const TensorMap& m", '"l"(&m)'), ("u32 bar", '"r"(bar)')]
     places = iter(range(3, 32))
@@ -128,7 +128,7 @@ def _reduce(c: Context, op: ops.TmaStore, reduce: str) -> str:
         f' {{\n  asm volatile("{opcode} [%0, {{{places}}}], [%1];"\n'
         f'               :: "l"(&m), "r"(src), {inputs(n)} : "memory");\n}}'
     )
-    at = f"smem_base + {c_text(c.logical_bytes(op.src))}"
+    at = f"smem_base + {c.logical_text(op.src)}"
     return f"{name}(m_{op.tensor_map}, {at}, {coordinates(c, op.tensor_map, op.dst)});"
 
 
@@ -140,7 +140,7 @@ def _scatter4(c: Context, op: ops.TmaStore) -> str:
         f' {{\n  asm volatile("{opcode} [%0, {{{places}}}], [%1];"\n'
         f'               :: "l"(&m), "r"(src), {inputs(5)} : "memory");\n}}'
     )
-    at = f"smem_base + {c_text(c.logical_bytes(op.src))}"
+    at = f"smem_base + {c.logical_text(op.src)}"
     return f"tma_scatter4(m_{op.tensor_map}, {at}, {_of_rows(c, op)});"
 
 

@@ -11,6 +11,7 @@ from asyncsim.hw.render.context import (
     C_TYPES,
     Context,
     extent_name,
+    start_name,
     static_stride,
     stride_name,
 )
@@ -25,8 +26,9 @@ from asyncsim.hw.render.statements import (
     render_scope,
 )
 from asyncsim.hw.render.tiles import cluster_constants
+from asyncsim.hw.render.used import live_variables, used_only
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import GlobalTensor, TensorMap
+from asyncsim.ir.decl import GlobalTensor, Mbarrier, SmemTile, Swizzle, TensorMap
 from asyncsim.ir.op import GlobalView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.stmt import Specialize
@@ -45,7 +47,12 @@ def render(schedule: Schedule, arch: str = "sm_90a", variant: Variant = PLAIN) -
             fix=f"it declares {', '.join(schedule.archs)}",
         )
     refuse_unheard(schedule, "render")
-    c = Context(schedule=schedule, variant=variant, at_waits=at_waits(schedule))
+    c = Context(
+        schedule=schedule,
+        variant=variant,
+        at_waits=at_waits(schedule),
+        live=live_variables(schedule),
+    )
     parameters = _parameters(schedule, variant)
     name = "asyncsim_" + re.sub(r"\W", "_", schedule.name)
     _kernel_body(c, parameters)
@@ -221,25 +228,11 @@ def _parameter_text(schedule: Schedule, p: Parameter) -> str:
 
 def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
     s = c.schedule
-    c.put(
-        "extern __shared__ __align__(1024) unsigned char smem[];\n"
-        "const u32 smem_base = (u32)__cvta_generic_to_shared(smem);\n"
-        "const u32 smem_desc = smem_base >> 4;\n"
-        "const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;\n"
-        "const int lane = threadIdx.x & 31;\n"
-        "const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);\n"
-        "const int warp_in_role = warp, thread_in_role = threadIdx.x;\n"
-        "Guard guard{report, false};"
-    )
     for p in parameters:
         if p.kind is ParameterKind.TENSOR_MAPS:
             block = "block_x + gridDim.x * (block_y + gridDim.y * block_z)"
             c.put(f"TensorMap& m_{p.name} = maps_{p.name}[{block}];")
-    prologue = len(c.lines)
-    maps = [p for p in parameters if p.kind is ParameterKind.TENSOR_MAP]
-    prefetch = " ".join(f"tma_prefetch_map(m_{p.name});" for p in maps)
-    mark = f"clock_mark(clocks, {s.warps}, 0);"
-    c.put(f"if (warp == {s.warps - 1} && elect_one()) {{ {mark} {prefetch} }}".replace("  }", " }"))
+    _begin(c, [p.name for p in parameters if p.kind is ParameterKind.TENSOR_MAP])
     if c.variant.stamps:
         c.put(f"Recorder stamps = recorder(stamp_buffer, stamp_ctas, {s.warps}, stamp_capacity);")
     c.roles_leave = bool(s.body) and isinstance(s.body[-1], Specialize)
@@ -251,9 +244,56 @@ def _kernel_body(c: Context, parameters: tuple[Parameter, ...]) -> None:
             leave(c)
     else:
         render_scope(c, s.body, leaves=True)
-    for name, value in cluster_constants(s).items():
-        if any(name in line for line in c.lines):
-            c.lines.insert(prologue, f"  const int {name} = {value};")
-    if any("cta_rank" in line for line in c.lines):
-        rank = "cluster_rank()" if s.cluster_ctas > 1 else "0"
-        c.lines.insert(prologue, f"  const int cta_rank = {rank};")
+    inside = {i for lines in c.role_lines for i in lines}
+    common = (line for i, line in enumerate(c.lines) if i not in inside)
+    places = used_only(_PLACES_IN_BLOCK, common)
+    names = used_only(_names(s), [*places, *c.lines])
+    c.lines[:0] = [f"  {line}" for line in (*names, *places)]
+
+
+def _begin(c: Context, maps: list[str]) -> None:
+    """One lane notes when the CTA starts, and fetches the descriptors."""
+    warps = c.schedule.warps
+    c.put(f"if (warp == {warps - 1} && elect_one()) {{")
+    c.put(f"  clock_mark(clocks, {warps}, 0);")
+    for name in maps:
+        c.put(f"  tma_prefetch_map(m_{name});")
+    c.put("}")
+
+
+_PLACES_IN_BLOCK = (
+    ("warp_in_role", "const int warp_in_role = warp;"),
+    ("thread_in_role", "const int thread_in_role = threadIdx.x;"),
+)
+
+
+def _names(s: Schedule) -> list[tuple[str, str]]:
+    """What a kernel may name, each after what it needs."""
+    rank = "cluster_rank()" if s.cluster_ctas > 1 else "0"
+    shared = [d for d in s.decls if isinstance(d, SmemTile | Mbarrier)]
+    return [
+        ("smem", "extern __shared__ __align__(1024) unsigned char smem[];"),
+        ("smem_base", "const u32 smem_base = (u32)__cvta_generic_to_shared(smem);"),
+        ("smem_desc", "const u32 smem_desc = smem_base >> 4;"),
+        *((start_name(d.name), _start(d)) for d in sorted(shared, key=lambda d: d.offset)),
+        ("block_x", "const int block_x = blockIdx.x;"),
+        ("block_y", "const int block_y = blockIdx.y;"),
+        ("block_z", "const int block_z = blockIdx.z;"),
+        *((name, f"const int {name} = {value};") for name, value in cluster_constants(s).items()),
+        ("cta_rank", f"const int cta_rank = {rank};"),
+        ("lane", "const int lane = threadIdx.x & 31;"),
+        ("warp", "const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);"),
+        ("guard", "Guard guard{report, false};"),
+    ]
+
+
+def _start(d: SmemTile | Mbarrier) -> str:
+    """Where a declaration begins in shared memory, and what it is."""
+    many = f"{d.stages} x " if d.stages > 1 else ""
+    if isinstance(d, Mbarrier):
+        what = f"{many}mbarrier"
+    else:
+        what = f"{many}{d.dtype.value} {' x '.join(map(str, d.shape))}"
+        if d.swizzle is not Swizzle.NONE:
+            what += f", swizzled by {d.swizzle.value}"
+    return f"{f'constexpr int {start_name(d.name)} = {d.offset};':<44}// {what}"

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from asyncsim.hw.render.context import C_TYPES, SWIZZLE_MASK, Context
 from asyncsim.hw.render.expr import c_text
+from asyncsim.hw.render.used import used_only
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode, Swizzle
 from asyncsim.ir.expr import Arg, Binary, BuiltinRef, Const, Unary, Var
@@ -53,45 +54,50 @@ def _compute(c: Context, op: ops.Compute) -> None:
     c.put("{")
     c.depth += 1
     after: list[str] = []
+    seen: list[tuple[str, str]] = []
     for formal, actual in zip(op.defn.operands, op.operands, strict=True):
         match actual:
             case FragmentRef():
-                after += _fragment_operand(c, formal.name, formal.mode, actual)
+                array, back = _fragment_operand(c, formal.name, formal.mode, actual)
+                seen.append((formal.name, array))
+                after += back
             case SmemView():
-                _shared_operand(c, formal.name, actual)
+                seen += _shared_operand(c, formal.name, actual)
             case Const(value):
-                c.put(f"constexpr int {formal.name} = {value};")
+                seen.append((formal.name, f"constexpr int {formal.name} = {value};"))
             case Var() | Arg() | BuiltinRef() | Unary() | Binary():
-                c.put(f"const int {formal.name} = {c_text(actual)};")
+                seen.append((formal.name, f"const int {formal.name} = {c_text(actual)};"))
             case _ as unreachable:
                 assert_never(unreachable)
     body = op.defn.cuda.strip("\n")
     margin = min(
         (len(line) - len(line.lstrip()) for line in body.splitlines() if line.strip()), default=0
     )
-    c.put("\n".join(line[margin:] for line in body.splitlines()).rstrip())
-    for line in after:
+    lines = "\n".join(line[margin:] for line in body.splitlines()).rstrip()
+    for line in (*used_only(seen, [lines, *after]), lines, *after):
         c.put(line)
     c.depth -= 1
     c.put("}")
 
 
-def _fragment_operand(c: Context, name: str, mode: AccessMode, ref: FragmentRef) -> list[str]:
-    """Declare the array that the body sees; what to do after the body."""
+def _fragment_operand(
+    c: Context, name: str, mode: AccessMode, ref: FragmentRef
+) -> tuple[str, list[str]]:
+    """The array that the body sees, and what to do after the body."""
     fragment = c.schedule.fragment(ref.name)
     packed = fragment.packed  # the body sees registers
     ref = FragmentRef(ref.name, ref.first // packed, ref.count // packed)
     if ref.first == 0 and ref.count == fragment.words:
-        c.put(f"auto& {name} = f_{ref.name};")
-        return []
+        return f"auto& {name} = f_{ref.name};", []
     copies = ", ".join(c.register(ref, i) for i in range(ref.count))
-    c.put(f"{c.fragment_type(fragment)} {name}[{ref.count}] = {{{copies}}};")
+    array = f"{c.fragment_type(fragment)} {name}[{ref.count}] = {{{copies}}};"
     if mode is AccessMode.READ:
-        return []
-    return [f"{c.register(ref, i)} = {name}[{i}];" for i in range(ref.count)]
+        return array, []
+    return array, [f"{c.register(ref, i)} = {name}[{i}];" for i in range(ref.count)]
 
 
-def _shared_operand(c: Context, name: str, view: SmemView) -> None:
+def _shared_operand(c: Context, name: str, view: SmemView) -> list[tuple[str, str]]:
+    """What the body may name of a tile: its element by indices, its extents."""
     tile = c.schedule.tile(view.tile)
     element = C_TYPES[tile.dtype]
     indices = [f"i{d}" for d in range(len(view.shape))]
@@ -101,9 +107,14 @@ def _shared_operand(c: Context, name: str, view: SmemView) -> None:
     offset = f"{name}_base + ({linear}) * {tile.dtype.bytes}"
     if tile.swizzle is not Swizzle.NONE:
         offset = f"swizzled<{SWIZZLE_MASK[tile.swizzle]}>({offset})"
-    c.put(f"const int {name}_base = {c_text(c.logical_bytes(view))};")
-    c.put(f"constexpr int {name}_rows = {view.shape[0]}, {name}_cols = {view.shape[-1]};")
-    c.put(
-        f"auto {name} = [&]({', '.join(f'int {i}' for i in indices)}) -> {element}& "
-        f"{{ return *({element}*)(smem + {offset}); }};"
-    )
+    formals = ", ".join(f"int {i}" for i in indices)
+    return [
+        (f"{name}_base", f"const int {name}_base = {c.logical_text(view)};"),
+        (f"{name}_rows", f"constexpr int {name}_rows = {view.shape[0]};"),
+        (f"{name}_cols", f"constexpr int {name}_cols = {view.shape[-1]};"),
+        (
+            name,
+            f"auto {name} = [&]({formals}) -> {element}& {{\n"
+            f"  return *({element}*)(smem + {offset});\n}};",
+        ),
+    ]

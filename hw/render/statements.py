@@ -17,6 +17,7 @@ from asyncsim.hw.render.tcgen05 import render_tcgen05
 from asyncsim.hw.render.tensor import render_tensor
 from asyncsim.hw.render.tiles import loop_head, render_tile
 from asyncsim.hw.render.tmem_words import settled_words, words_of
+from asyncsim.hw.render.used import used_only
 from asyncsim.ir import op as ops
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import FragmentRef, Op, OpBase
@@ -49,7 +50,8 @@ def _statement(c: Context, s: Stmt) -> None:
                 _nested(c, orelse)
             c.put("}")
         case Set(var=var, value=value):
-            c.put(f"v_{var} = {c_text(value)};")
+            if var in c.live:
+                c.put(f"v_{var} = {c_text(value)};")
         case Elect():
             _elect(c, s, last_of_role=False)
         case Specialize(roles=roles):
@@ -70,10 +72,13 @@ def _elect(c: Context, s: Elect, *, last_of_role: bool) -> None:
     parked; so do its other warps."""
     first = next((o for o in statements(s.body) if isinstance(o, OpBase)), None)
     label = f"abandoned_{first.id if first is not None else len(c.lines)}"
-    c.put("if (warp_in_role == 0 && elect_one()) {" if s.of_role else "if (elect_one()) {")
+    elected = "warp_in_role == 0 && elect_one()" if s.of_role else "elect_one()"
+    may_have_given_up = bool(c.waits and (c.loops or _waits(s.body) < c.waits))
+    skipped = may_have_given_up and not (_waits(s.body) or s.others or last_of_role)
+    c.put(f"if ({elected} && !guard.aborted) {{" if skipped else f"if ({elected}) {{")
     c.way_out = label
     c.depth += 1
-    if c.waits and (c.loops or _waits(s.body) < c.waits):
+    if may_have_given_up and not skipped:
         c.used_labels.add(label)
         c.put(f"if (guard.aborted) goto {label};")
     render_body(c, s.body)
@@ -115,14 +120,24 @@ def _specialize(c: Context, roles: tuple[Role, ...]) -> None:
         lead = "if" if i == 0 else "} else if"
         c.put(f"{lead} (warp < {role.first_warp + role.warps}) {{  // role {role.name}")
         c.depth += 1
-        first = f" - {role.first_warp}" if role.first_warp else ""
-        c.put(f"const int warp_in_role = warp{first};")
-        c.put("const int thread_in_role = warp_in_role * 32 + lane;")
+        start = len(c.lines)
         render_scope(c, role.body, leaves=c.roles_leave, in_role=True)
+        places = used_only(_places(role), c.lines[start:])
+        c.lines[start:start] = [f"{'  ' * c.depth}{line}" for line in places]
+        c.role_lines.append(range(start, len(c.lines)))
         c.depth -= 1
     c.put("}")
     c.tmem_words = ()
     c.waits = c.common_waits + sum(_waits(role.body) for role in roles)
+
+
+def _places(role: Role) -> list[tuple[str, str]]:
+    """Where a warp and a thread are in their role."""
+    first = f" - {role.first_warp}" if role.first_warp else ""
+    return [
+        ("warp_in_role", f"const int warp_in_role = warp{first};"),
+        ("thread_in_role", "const int thread_in_role = warp_in_role * 32 + lane;"),
+    ]
 
 
 def render_scope(
@@ -146,7 +161,8 @@ def declare(c: Context, body: tuple[Stmt, ...]) -> None:
     """Vars and registers that the statements use, outside roles or inside one."""
     own = list(_own_statements(body))
     c.waits = c.common_waits + _waits(body)
-    names = dict.fromkeys(s.var for s in own if isinstance(s, Set) and s.declare)
+    declared = (s.var for s in own if isinstance(s, Set) and s.declare)
+    names = dict.fromkeys(name for name in declared if name in c.live)
     if names:
         c.put("int " + ", ".join(f"v_{name}" for name in names) + ";")
     c.matrices = []
@@ -244,7 +260,8 @@ def _tokens(op: OpBase) -> list[str]:
 
 def _op(c: Context, op: Op) -> None:
     """One op, commented with its id and source line, between the hooks of the build variant."""
-    c.put(f"// #{op.id} {type(op).__name__} ({place_of(op)})")
+    name = f" {op.defn.name}" if isinstance(op, ops.Compute) else ""
+    c.put(f"// #{op.id} {type(op).__name__}{name} ({place_of(op)})")
     if c.variant.delays and is_delayed(op):
         c.put(f"delay(delays, {op.id * c.schedule.warps} + warp);")
     _render_op(c, op)

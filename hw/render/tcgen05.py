@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from asyncsim.hw.render.context import C_TYPES, Context, cannot_render
+from asyncsim.hw.render.context import C_TYPES, Context, cannot_render, start_name
 from asyncsim.hw.render.expr import c_text, known_multiple
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Swizzle
@@ -36,7 +36,7 @@ _LANE = 1 << 16  # of a tensor memory address; columns are its low half
 def render_tcgen05(c: Context, op: Tcgen05Op) -> None:
     match op:
         case ops.Tcgen05Alloc(address=word, columns=columns, cta_group=group):
-            at = f"smem_base + {c_text(c.logical_bytes(word))}"
+            at = f"smem_base + {c.logical_text(word)}"
             c.put(f"tcgen05_alloc<{group}>({at}, {columns});")
         case ops.Tcgen05Dealloc(address=word, columns=columns, cta_group=group, offset=offset):
             at = c.tmem_word(word.tile) + (f" + {offset}" if offset else "")
@@ -151,13 +151,13 @@ def _desc(c: Context, op: OpBase, view: SmemView) -> str:
     the start.
     """
     tile = c.schedule.tile(view.tile)
-    at = c.logical_bytes(view)
-    if known_multiple(at) % 16:
+    at = c.bytes_in_tile(view)
+    if known_multiple(at) % 16 or tile.offset % 16:
         raise cannot_render(op, f"{view.tile} view is not 16-byte aligned", "align it")
     row = tile.swizzle.value or 16
     low = binary("+", binary("//", at, Const(16)), Const(1 << 16))
     high = (8 * row) >> 4 | _CONSTANT | _SWIZZLE_MODE[tile.swizzle] << 29
-    return f"tcgen05_desc(smem_desc + {c_text(low)}, {high:#x})"
+    return f"tcgen05_desc(smem_desc + {c_text(low)} + {start_name(view.tile)} / 16, {high:#x})"
 
 
 # -- loads and stores --------------------------------------------------------------------------

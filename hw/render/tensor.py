@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import assert_never
 
-from asyncsim.hw.render.context import Context, cannot_render
+from asyncsim.hw.render.context import Context, cannot_render, start_name
 from asyncsim.hw.render.expr import c_text, known_multiple
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Swizzle
@@ -51,14 +51,14 @@ def _desc(c: Context, op: ops.WgmmaMmaAsync, view: SmemView, trans: bool) -> str
     it is unused (1). Offsets stay below 2^14, so a plain addition moves the start.
     """
     tile = c.schedule.tile(view.tile)
-    at = c.logical_bytes(view)
-    if known_multiple(at) % 16:
+    at = c.bytes_in_tile(view)
+    if known_multiple(at) % 16 or tile.offset % 16:
         raise cannot_render(op, f"{view.tile} view is not 16-byte aligned", "align it")
     row = tile.shape[-1] * tile.dtype.bytes
     leading = tile.shape[-2] * row >> 4 if trans and len(tile.shape) > 2 else 1
     low = binary("+", binary("//", at, Const(16)), Const(leading << 16))
     high = (8 * row) >> 4 | _SWIZZLE_MODE[tile.swizzle] << 30
-    return f"wgmma_desc(smem_desc + {c_text(low)}, {high:#x})"
+    return f"wgmma_desc(smem_desc + {c_text(low)} + {start_name(view.tile)} / 16, {high:#x})"
 
 
 def _shape_function(c: Context, op: ops.WgmmaMmaAsync) -> str:

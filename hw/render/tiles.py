@@ -37,10 +37,10 @@ def render_tile(c: Context, op: ops.TileOp) -> None:
             c.put(f"{c.register(ticket, 0)} = {CLUSTERS} + atomicAdd({c.element(box)}, 1);")
         case ops.ClcTryCancel(dst=view, mbarrier=ref, multicast=multicast):
             name = "clc_try_cancel_multicast" if multicast else "clc_try_cancel"
-            at = f"smem_base + {c_text(c.logical_bytes(view))}"
+            at = f"smem_base + {c.logical_text(view)}"
             c.put_guarded(f"{name}({at}, {c.barrier(ref)});")
         case ops.ClcQueryCancel(dst=ticket, src=view):
-            at = f"smem_base + {c_text(c.logical_bytes(view))}"
+            at = f"smem_base + {c.logical_text(view)}"
             x = c.schedule.cluster[0]
             c.put(f"{c.register(ticket, 0)} = clc_query_cancel<{x}>({at});")
         case _ as unreachable:

@@ -118,8 +118,8 @@ def test_compiles(
             "bulk_copy",
             {},
             (
-                "bulk_load(smem_base + v_stage * 256, t_source + block_x * 448 + v_i * 64, 256, ",
-                "bulk_store(t_out + block_x * 448 + v_i * 64, smem_base + v_stage * 256, 256);",
+                "bulk_load(smem_base + v_stage * 256 + at_ring, t_source + block_x * 448 + ",
+                "t_out + block_x * 448 + v_i * 64, smem_base + v_stage * 256 + at_ring, 256);",
                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1]",
                 "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;",
             ),

@@ -86,7 +86,7 @@ def test_instructions() -> None:
     assert "wgmma_m64n128k16_f32_bf16_bf16_rt(float (&d)[64], u32 a0, u32 a1, u32 a2, u32" in text
     assert "u32 f_p[16] = {};" in text and "pin(f_p);" in text
     # a panel of V is 64 rows of 64 bytes: 256 units of 16 bytes from one to the next
-    assert f"f_p[3], wgmma_desc(smem_desc + {(256 << 16) + 1024}, 0x80000020), 0);" in text
+    assert f"f_p[3], wgmma_desc(smem_desc + {256 << 16} + at_v_tile / 16, 0x80000020), 0);" in text
 
 
 @pytest.mark.hw

@@ -50,10 +50,10 @@ def test_text(params: dict[str, int], counts: tuple[int, int]) -> None:
 def test_one_thread_of_a_role_leaves_with_its_loop_and_the_other_warps_at_once() -> None:
     text = kernel_text(render(ws_gemm.build(TWO)))
     producer = text[text.index("role producer") :].splitlines()
-    ends = [i for i, line in enumerate(producer) if "CLOCK_END" in line]
+    ends = [i for i, line in enumerate(producer) if "clock_mark" in line]
     assert [producer[i].strip() for i in ends] == [
-        "CLOCK_END();",
-        "if (elect_one()) CLOCK_END();",
+        "clock_mark(clocks, 12, 1 + warp);",
+        "if (elect_one()) clock_mark(clocks, 12, 1 + warp);",
     ]
     assert producer[ends[0] + 1].strip() == "} else if (warp_in_role != 0) {"
 

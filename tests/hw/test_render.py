@@ -10,6 +10,7 @@ import pytest
 from asyncsim import AccessMode, ComputeDef, ComputeOperand, ScheduleBuilder, ScheduleError, Work
 from asyncsim.catalog import builtin_scenarios
 from asyncsim.hw.render import ParameterKind, Variant, kernel_text, render
+from asyncsim.ir.op import Compute
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.tma_ring import tma_ring
@@ -60,7 +61,8 @@ def test_every_op_is_commented_with_its_id_and_line() -> None:
     schedule = tma_ring.build({})
     text = kernel_text(render(schedule))
     for op in schedule.ops():
-        assert f"// #{op.id} {type(op).__name__} ({op.loc})" in text
+        name = f"Compute {op.defn.name}" if isinstance(op, Compute) else type(op).__name__
+        assert f"// #{op.id} {name} ({op.loc})" in text
         assert str(op.loc).startswith("tma_ring.py:") or "families" not in str(op.loc)
 
 

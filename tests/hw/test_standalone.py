@@ -247,7 +247,11 @@ def test_nvcc_builds_every_scenario_without_a_word(scenario: Any, tmp_path: Path
         "-Wall",
     )
     lines = [line for line in (built.stdout + built.stderr).splitlines() if line.strip()]
-    said = [line for line in lines if not line.startswith(("ptxas info", "    0 bytes stack"))]
-    assert (built.returncode, said) == (0, [])
+    said = [
+        line
+        for line in lines
+        if "(C7" in line or not line.startswith(("ptxas info", "    0 bytes stack"))
+    ]
+    assert (built.returncode, said) == (0, [])  # no warning, no advisory
     clean = "0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads"
     assert sum(clean in line for line in lines) >= 1

@@ -27,8 +27,8 @@ def test_a_loop_goes_from_ticket_to_ticket() -> None:
 def test_responses_name_the_first_cta_of_a_cluster() -> None:
     text = kernel_text(render(cancelled(5, peers=2), "sm_100a"))
     assert "const int cluster_index = block_x / 2;" in text
-    assert "f_work[0] = clc_query_cancel<2>(smem_base + v_stage * 128);" in text
-    assert "clc_try_cancel_multicast(smem_base + v_stage * 128, smem_base + " in text
+    assert "f_work[0] = clc_query_cancel<2>(smem_base + v_stage * 128 + at_response);" in text
+    assert "clc_try_cancel_multicast(smem_base + v_stage * 128 + at_response, smem_base + " in text
     assert "clc_try_cancel(smem_base" in kernel_text(render(cancelled(5), "sm_100a"))
 
 

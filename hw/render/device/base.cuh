@@ -1,9 +1,7 @@
 // Types, elections, and the guard that keeps a broken schedule from hanging the GPU.
-#pragma nv_diag_suppress 177   // not every kernel uses every function
-#pragma nv_diag_suppress 550   // a fragment that is written and never read
 typedef unsigned int u32;
 typedef unsigned long long u64;
-#define DEV static __device__ __forceinline__
+#define DEV __device__ __forceinline__
 
 struct __align__(64) TensorMap { u64 words[16]; };
 struct __align__(16) Clocks { u64 global_ns, sm_cycles; };

@@ -10,31 +10,44 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_a_tile = 0;                // 2 x bf16 128 x 16, swizzled by 32
+  constexpr int at_b_tile = 8192;             // 2 x bf16 64 x 16, swizzled by 32
+  constexpr int at_strips = 12288;            // bf16 128 x 64, swizzled by 128
+  constexpr int at_slot = 28672;              // 2 x u32 1 x 1
+  constexpr int at_full = 28808;              // 2 x mbarrier
+  constexpr int at_empty = 28824;             // 2 x mbarrier
+  constexpr int at_told = 28840;              // 2 x mbarrier
+  constexpr int at_read = 28856;              // 2 x mbarrier
+  const int block_x = blockIdx.x;
+  const int cluster_index = block_x;
+  const int clusters = (int)gridDim.x;
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
-  const int clusters = (int)gridDim.x;
-  const int cluster_index = block_x;
-  if (warp == 9 && elect_one()) { clock_mark(clocks, 10, 0); tma_prefetch_map(m_a_map); tma_prefetch_map(m_b_map); tma_prefetch_map(m_c_map); }
+  const int warp_in_role = warp;
+  if (warp == 9 && elect_one()) {
+    clock_mark(clocks, 10, 0);
+    tma_prefetch_map(m_a_map);
+    tma_prefetch_map(m_b_map);
+    tma_prefetch_map(m_c_map);
+  }
   if (warp_in_role == 0 && elect_one()) {
     // #0 MbarrierInit (atomic_gemm.py)
-    mbar_init(smem_base + 28808, 1);
+    mbar_init(smem_base + at_full, 1);
     // #1 MbarrierInit (atomic_gemm.py)
-    mbar_init(smem_base + 28816, 1);
+    mbar_init(smem_base + 8 + at_full, 1);
     // #2 MbarrierInit (atomic_gemm.py)
-    mbar_init(smem_base + 28824, 2);
+    mbar_init(smem_base + at_empty, 2);
     // #3 MbarrierInit (atomic_gemm.py)
-    mbar_init(smem_base + 28832, 2);
+    mbar_init(smem_base + 8 + at_empty, 2);
     // #4 MbarrierInit (atomic_gemm.py)
-    mbar_init(smem_base + 28840, 1);
+    mbar_init(smem_base + at_told, 1);
     // #5 MbarrierInit (atomic_gemm.py)
-    mbar_init(smem_base + 28848, 1);
+    mbar_init(smem_base + 8 + at_told, 1);
     // #6 MbarrierInit (atomic_gemm.py)
-    mbar_init(smem_base + 28856, 9);
+    mbar_init(smem_base + at_read, 9);
     // #7 MbarrierInit (atomic_gemm.py)
-    mbar_init(smem_base + 28864, 9);
+    mbar_init(smem_base + 8 + at_read, 9);
     // #8 FenceMbarrierInit (atomic_gemm.py)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -42,14 +55,12 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
   __syncthreads();
   if (warp < 8) {  // role consumer
     const int warp_in_role = warp;
-    const int thread_in_role = warp_in_role * 32 + lane;
-    int v_stage, v_phase, v_done_stage, v_done_phase, v_heard_stage, v_heard_phase;
+    int v_stage, v_phase, v_done_stage, v_heard_stage, v_heard_phase;
     float f_acc0[32] = {};
     u32 f_work[1];
     v_stage = 0;
     v_phase = 0;
     v_done_stage = 0;
-    v_done_phase = 0;
     v_heard_stage = 0;
     v_heard_phase = 0;
     #pragma unroll 1
@@ -57,28 +68,25 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
       #pragma unroll 1
       for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
         // #10 MbarrierWait (gemm_operands.py)
-        mbar_wait(guard, smem_base + v_stage * 8 + 28808, v_phase, 10, v_i);
+        mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 10, v_i);
         // #11 WgmmaFence (gemm_operands.py)
         wgmma_fence();
         // #12 WgmmaMmaAsync (gemm_operands.py)
-        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 256 + (warp_in_role >> 2) * 128 + 65536, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 66048, 0xc0000010), (v_i != 0));
+        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 256 + (warp_in_role >> 2) * 128 + 65536 + at_a_tile / 16, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 65536 + at_b_tile / 16, 0xc0000010), (v_i != 0));
         // #13 CommitGroup (gemm_operands.py)
         wgmma_commit();
         // #14 WaitGroup (atomic_gemm.py)
         wgmma_wait<1>();
         if (v_i >= 1) {
           if ((warp_in_role & 3) == 0) {
-            if (elect_one()) {
-              if (guard.aborted) goto abandoned_15;
+            if (elect_one() && !guard.aborted) {
               // #15 MbarrierArrive (gemm_operands.py)
-              mbar_arrive(smem_base + v_done_stage * 8 + 28824);
-            abandoned_15:;
+              mbar_arrive(smem_base + v_done_stage * 8 + at_empty);
             }
           }
           v_done_stage = v_done_stage + 1;
           if (v_done_stage == 2) {
             v_done_stage = 0;
-            v_done_phase = (v_done_phase ^ 1);
           }
         }
         v_stage = v_stage + 1;
@@ -91,33 +99,29 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
       wgmma_wait<0>();
       pin(f_acc0);
       if ((warp_in_role & 3) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_17;
+        if (elect_one() && !guard.aborted) {
           // #17 MbarrierArrive (gemm_operands.py)
-          mbar_arrive(smem_base + v_done_stage * 8 + 28824);
-        abandoned_17:;
+          mbar_arrive(smem_base + v_done_stage * 8 + at_empty);
         }
       }
       v_done_stage = v_done_stage + 1;
       if (v_done_stage == 2) {
         v_done_stage = 0;
-        v_done_phase = (v_done_phase ^ 1);
       }
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_18;
+        if (elect_one() && !guard.aborted) {
           // #18 WaitGroup (gemm_epilogue.py)
           bulk_wait_read<0>();
-        abandoned_18:;
         }
       }
       // #19 BarSync (atomic_gemm.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
-      // #20 Compute (gemm_epilogue.py)
+      // #20 Compute strip_bf16 (gemm_epilogue.py)
       {
-        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + 12288;
-        constexpr int strip_rows = 16, strip_cols = 64;
-        auto strip = [&](int i0, int i1) -> bf16& { return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2)); };
+        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + at_strips;
+        auto strip = [&](int i0, int i1) -> bf16& {
+          return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2));
+        };
         auto& acc = f_acc0;
         #pragma unroll
         for (int r = 0; r < 32; r += 2) {
@@ -131,26 +135,22 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
       // #22 BarSync (atomic_gemm.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_23;
+        if (elect_one() && !guard.aborted) {
           // #23 TmaStore (atomic_gemm.py)
-          tma_store(m_c_map, smem_base + 12288, (v_tile >> 8) * 512 + ((v_tile & 255) & 7) * 64, ((v_tile & 255) >> 3) * 128);
+          tma_store(m_c_map, smem_base + at_strips, (v_tile >> 8) * 512 + ((v_tile & 255) & 7) * 64, ((v_tile & 255) >> 3) * 128);
           // #24 CommitGroup (gemm_epilogue.py)
           bulk_commit();
-        abandoned_23:;
         }
       }
       // #25 MbarrierWait (atomic_gemm.py)
-      mbar_wait(guard, smem_base + v_heard_stage * 8 + 28840, v_heard_phase, 25, v_tile);
+      mbar_wait(guard, smem_base + v_heard_stage * 8 + at_told, v_heard_phase, 25, v_tile);
       // #26 LdShared (atomic_gemm.py)
-      load_vector((u32*)(smem + v_heard_stage * 128 + 28672), f_work[0]);
+      load_vector((u32*)(smem + v_heard_stage * 128 + at_slot), f_work[0]);
       // #27 BarWarpSync (atomic_gemm.py)
       __syncwarp();
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_28;
+      if (elect_one() && !guard.aborted) {
         // #28 MbarrierArrive (atomic_gemm.py)
-        mbar_arrive(smem_base + v_heard_stage * 8 + 28856);
-      abandoned_28:;
+        mbar_arrive(smem_base + v_heard_stage * 8 + at_read);
       }
       v_heard_stage = v_heard_stage + 1;
       if (v_heard_stage == 2) {
@@ -159,18 +159,14 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
       }
     }
     if ((warp_in_role & 7) == 0) {
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_29;
+      if (elect_one() && !guard.aborted) {
         // #29 WaitGroup (gemm_epilogue.py)
         bulk_wait_read<0>();
-      abandoned_29:;
       }
     }
     if (guard.aborted) drain();
     if (elect_one()) clock_mark(clocks, 10, 1 + warp);
   } else if (warp < 9) {  // role load
-    const int warp_in_role = warp - 8;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase, v_heard_stage, v_heard_phase;
     u32 f_work[1];
     if (elect_one()) {
@@ -183,13 +179,13 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
         #pragma unroll 1
         for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
           // #30 MbarrierWait (gemm_operands.py)
-          if (!mbar_wait(guard, smem_base + v_stage * 8 + 28824, v_phase, 30, v_i)) goto abandoned_30;
+          if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 30, v_i)) goto abandoned_30;
           // #31 MbarrierArriveExpectTx (gemm_operands.py)
-          mbar_arrive_expect_tx(smem_base + v_stage * 8 + 28808, 6144);
+          mbar_arrive_expect_tx(smem_base + v_stage * 8 + at_full, 6144);
           // #32 TmaLoad (gemm_operands.py)
-          tma_load(smem_base + v_stage * 4096, m_a_map, smem_base + v_stage * 8 + 28808, v_i * 16, ((v_tile & 255) >> 3) * 128);
+          tma_load(smem_base + v_stage * 4096 + at_a_tile, m_a_map, smem_base + v_stage * 8 + at_full, v_i * 16, ((v_tile & 255) >> 3) * 128);
           // #33 TmaLoad (gemm_operands.py)
-          tma_load(smem_base + v_stage * 2048 + 8192, m_b_map, smem_base + v_stage * 8 + 28808, v_i * 16, (v_tile >> 8) * 512 + ((v_tile & 255) & 7) * 64);
+          tma_load(smem_base + v_stage * 2048 + at_b_tile, m_b_map, smem_base + v_stage * 8 + at_full, v_i * 16, (v_tile >> 8) * 512 + ((v_tile & 255) & 7) * 64);
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;
@@ -197,11 +193,11 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
           }
         }
         // #34 MbarrierWait (atomic_gemm.py)
-        if (!mbar_wait(guard, smem_base + v_heard_stage * 8 + 28840, v_heard_phase, 34, v_tile)) goto abandoned_30;
+        if (!mbar_wait(guard, smem_base + v_heard_stage * 8 + at_told, v_heard_phase, 34, v_tile)) goto abandoned_30;
         // #35 LdShared (atomic_gemm.py)
-        load_vector((u32*)(smem + v_heard_stage * 128 + 28672), f_work[0]);
+        load_vector((u32*)(smem + v_heard_stage * 128 + at_slot), f_work[0]);
         // #36 MbarrierArrive (atomic_gemm.py)
-        mbar_arrive(smem_base + v_heard_stage * 8 + 28856);
+        mbar_arrive(smem_base + v_heard_stage * 8 + at_read);
         v_heard_stage = v_heard_stage + 1;
         if (v_heard_stage == 2) {
           v_heard_stage = 0;
@@ -213,8 +209,6 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
       clock_mark(clocks, 10, 1 + warp);
     }
   } else if (warp < 10) {  // role scheduler
-    const int warp_in_role = warp - 9;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     u32 f_work[1];
     if (elect_one()) {
@@ -223,13 +217,13 @@ extern "C" __global__ void __launch_bounds__(320, 1) asyncsim_atomic_gemm(
       #pragma unroll 1
       for (int v_tile = cluster_index, n_tile = a_tiles; (u32)v_tile < (u32)n_tile; v_tile = guard.aborted ? -1 : (int)f_work[0]) {
         // #37 MbarrierWait (atomic_gemm.py)
-        if (!mbar_wait(guard, smem_base + v_stage * 8 + 28856, v_phase, 37, v_tile)) goto abandoned_37;
+        if (!mbar_wait(guard, smem_base + v_stage * 8 + at_read, v_phase, 37, v_tile)) goto abandoned_37;
         // #38 AtomAdd (atomic_gemm.py)
         f_work[0] = clusters + atomicAdd(t_counter + 0, 1);
         // #39 StShared (atomic_gemm.py)
-        store_vector((u32*)(smem + v_stage * 128 + 28672), f_work[0]);
+        store_vector((u32*)(smem + v_stage * 128 + at_slot), f_work[0]);
         // #40 MbarrierArrive (atomic_gemm.py)
-        mbar_arrive(smem_base + v_stage * 8 + 28840);
+        mbar_arrive(smem_base + v_stage * 8 + at_told);
         v_stage = v_stage + 1;
         if (v_stage == 2) {
           v_stage = 0;

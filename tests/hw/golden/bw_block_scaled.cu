@@ -11,35 +11,52 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_a_tile = 0;                // 2 x u8 128 x 128, swizzled by 128
+  constexpr int at_b_tile = 32768;            // 2 x u8 128 x 128, swizzled by 128
+  constexpr int at_sa_tile = 65536;           // 2 x u8 128 x 16
+  constexpr int at_sb_tile = 69632;           // 2 x u8 128 x 16
+  constexpr int at_strips = 73728;            // 4 x bf16 32 x 64, swizzled by 128
+  constexpr int at_address = 90112;           // u32 1 x 1
+  constexpr int at_full = 90120;              // 2 x mbarrier
+  constexpr int at_empty = 90136;             // 2 x mbarrier
+  constexpr int at_done = 90152;              // 2 x mbarrier
+  constexpr int at_free = 90168;              // 2 x mbarrier
+  const int block_x = blockIdx.x;
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
-  if (warp == 5 && elect_one()) { clock_mark(clocks, 6, 0); tma_prefetch_map(m_a_map); tma_prefetch_map(m_b_map); tma_prefetch_map(m_scale_a_map); tma_prefetch_map(m_scale_b_map); tma_prefetch_map(m_c_map); }
+  const int warp_in_role = warp;
+  if (warp == 5 && elect_one()) {
+    clock_mark(clocks, 6, 0);
+    tma_prefetch_map(m_a_map);
+    tma_prefetch_map(m_b_map);
+    tma_prefetch_map(m_scale_a_map);
+    tma_prefetch_map(m_scale_b_map);
+    tma_prefetch_map(m_c_map);
+  }
   if (warp_in_role == 0 && elect_one()) {
     // #0 MbarrierInit (bw_block_scaled.py)
-    mbar_init(smem_base + 90120, 1);
+    mbar_init(smem_base + at_full, 1);
     // #1 MbarrierInit (bw_block_scaled.py)
-    mbar_init(smem_base + 90128, 1);
+    mbar_init(smem_base + 8 + at_full, 1);
     // #2 MbarrierInit (bw_block_scaled.py)
-    mbar_init(smem_base + 90136, 1);
+    mbar_init(smem_base + at_empty, 1);
     // #3 MbarrierInit (bw_block_scaled.py)
-    mbar_init(smem_base + 90144, 1);
+    mbar_init(smem_base + 8 + at_empty, 1);
     // #4 MbarrierInit (bw_block_scaled.py)
-    mbar_init(smem_base + 90152, 1);
+    mbar_init(smem_base + at_done, 1);
     // #5 MbarrierInit (bw_block_scaled.py)
-    mbar_init(smem_base + 90160, 1);
+    mbar_init(smem_base + 8 + at_done, 1);
     // #6 MbarrierInit (bw_block_scaled.py)
-    mbar_init(smem_base + 90168, 4);
+    mbar_init(smem_base + at_free, 4);
     // #7 MbarrierInit (bw_block_scaled.py)
-    mbar_init(smem_base + 90176, 4);
+    mbar_init(smem_base + 8 + at_free, 4);
     // #8 FenceMbarrierInit (bw_block_scaled.py)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   if (warp_in_role == 0) {
     // #9 Tcgen05Alloc (bw_block_scaled.py)
-    tcgen05_alloc<1>(smem_base + 90112, 512);
+    tcgen05_alloc<1>(smem_base + at_address, 512);
     // #10 Tcgen05RelinquishAllocPermit (bw_block_scaled.py)
     tcgen05_relinquish_alloc_permit<1>();
   }
@@ -47,16 +64,15 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
   __syncthreads();
   if (warp < 4) {  // role epilogue
     const int warp_in_role = warp;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     float f_r[64];
-    const u32 tmem_address = *(const u32*)(smem + 90112);
+    const u32 tmem_address = *(const u32*)(smem + at_address);
     v_stage = 0;
     v_phase = 0;
     #pragma unroll 1
     for (int v_t = 0, n_t = ((a_tiles - block_x + 3) >> 2); v_t < n_t; ++v_t) {
       // #12 MbarrierWait (bw_block_scaled.py)
-      mbar_wait(guard, smem_base + v_stage * 8 + 90152, v_phase, 12, v_t);
+      mbar_wait(guard, smem_base + v_stage * 8 + at_done, v_phase, 12, v_t);
       // #13 Tcgen05Fence (bw_block_scaled.py)
       tcgen05_fence_after();
       // #14 Tcgen05Ld (bw_strips.py)
@@ -64,19 +80,18 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
       // #15 Tcgen05Wait (bw_strips.py)
       tcgen05_wait_ld();
       tcgen05_landed(f_r);
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_16;
+      if (elect_one() && !guard.aborted) {
         // #16 WaitGroup (bw_strips.py)
         bulk_wait_read<0>();
-      abandoned_16:;
       }
       // #17 BarWarpSync (bw_strips.py)
       __syncwarp();
-      // #18 Compute (bw_strips.py)
+      // #18 Compute row_bf16 (bw_strips.py)
       {
-        const int strip_base = warp_in_role * 4096 + 73728;
-        constexpr int strip_rows = 32, strip_cols = 64;
-        auto strip = [&](int i0, int i1) -> bf16& { return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2)); };
+        const int strip_base = warp_in_role * 4096 + at_strips;
+        auto strip = [&](int i0, int i1) -> bf16& {
+          return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2));
+        };
         auto& acc = f_r;
         #pragma unroll
         for (int c = 0; c < 64; c += 8) {
@@ -93,13 +108,11 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       // #20 BarWarpSync (bw_strips.py)
       __syncwarp();
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_21;
+      if (elect_one() && !guard.aborted) {
         // #21 TmaStore (bw_strips.py)
-        tma_store(m_c_map, smem_base + warp_in_role * 4096 + 73728, ((block_x + v_t * 4) >> 6) * 1024 + (((block_x + v_t * 4) & 63) & 7) * 128, (((block_x + v_t * 4) & 63) >> 3) * 128 + warp_in_role * 32);
+        tma_store(m_c_map, smem_base + warp_in_role * 4096 + at_strips, ((block_x + v_t * 4) >> 6) * 1024 + (((block_x + v_t * 4) & 63) & 7) * 128, (((block_x + v_t * 4) & 63) >> 3) * 128 + warp_in_role * 32);
         // #22 CommitGroup (bw_strips.py)
         bulk_commit();
-      abandoned_21:;
       }
       // #23 Tcgen05Ld (bw_strips.py)
       tcgen05_ld_x64_f32(tmem_address + v_stage * 128 + warp_in_role * 2097152 + 64, f_r + 0);
@@ -108,25 +121,22 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
       tcgen05_landed(f_r);
       // #25 Tcgen05Fence (bw_block_scaled.py)
       tcgen05_fence_before();
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_26;
+      if (elect_one() && !guard.aborted) {
         // #26 MbarrierArrive (bw_block_scaled.py)
-        mbar_arrive(smem_base + v_stage * 8 + 90168);
-      abandoned_26:;
+        mbar_arrive(smem_base + v_stage * 8 + at_free);
       }
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_27;
+      if (elect_one() && !guard.aborted) {
         // #27 WaitGroup (bw_strips.py)
         bulk_wait_read<0>();
-      abandoned_27:;
       }
       // #28 BarWarpSync (bw_strips.py)
       __syncwarp();
-      // #29 Compute (bw_strips.py)
+      // #29 Compute row_bf16 (bw_strips.py)
       {
-        const int strip_base = warp_in_role * 4096 + 73728;
-        constexpr int strip_rows = 32, strip_cols = 64;
-        auto strip = [&](int i0, int i1) -> bf16& { return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2)); };
+        const int strip_base = warp_in_role * 4096 + at_strips;
+        auto strip = [&](int i0, int i1) -> bf16& {
+          return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2));
+        };
         auto& acc = f_r;
         #pragma unroll
         for (int c = 0; c < 64; c += 8) {
@@ -143,13 +153,11 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       // #31 BarWarpSync (bw_strips.py)
       __syncwarp();
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_32;
+      if (elect_one() && !guard.aborted) {
         // #32 TmaStore (bw_strips.py)
-        tma_store(m_c_map, smem_base + warp_in_role * 4096 + 73728, ((block_x + v_t * 4) >> 6) * 1024 + (((block_x + v_t * 4) & 63) & 7) * 128 + 64, (((block_x + v_t * 4) & 63) >> 3) * 128 + warp_in_role * 32);
+        tma_store(m_c_map, smem_base + warp_in_role * 4096 + at_strips, ((block_x + v_t * 4) >> 6) * 1024 + (((block_x + v_t * 4) & 63) & 7) * 128 + 64, (((block_x + v_t * 4) & 63) >> 3) * 128 + warp_in_role * 32);
         // #33 CommitGroup (bw_strips.py)
         bulk_commit();
-      abandoned_32:;
       }
       v_stage = v_stage + 1;
       if (v_stage == 2) {
@@ -157,11 +165,9 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
         v_phase = (v_phase ^ 1);
       }
     }
-    if (elect_one()) {
-      if (guard.aborted) goto abandoned_34;
+    if (elect_one() && !guard.aborted) {
       // #34 WaitGroup (bw_strips.py)
       bulk_wait_read<0>();
-    abandoned_34:;
     }
     // #35 BarSync (bw_block_scaled.py)
     asm volatile("bar.sync 1, 128;" ::: "memory");
@@ -172,10 +178,8 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
     if (guard.aborted) drain();
     if (elect_one()) clock_mark(clocks, 6, 1 + warp);
   } else if (warp < 5) {  // role mma
-    const int warp_in_role = warp - 4;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase, v_slot_stage, v_slot_phase;
-    const u32 tmem_address = *(const u32*)(smem + 90112);
+    const u32 tmem_address = *(const u32*)(smem + at_address);
     if (elect_one()) {
       v_stage = 0;
       v_phase = 0;
@@ -184,41 +188,41 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
       #pragma unroll 1
       for (int v_t = 0, n_t = ((a_tiles - block_x + 3) >> 2); v_t < n_t; ++v_t) {
         // #37 MbarrierWait (bw_block_scaled.py)
-        if (!mbar_wait(guard, smem_base + v_slot_stage * 8 + 90168, v_slot_phase, 37, v_t)) goto abandoned_37;
+        if (!mbar_wait(guard, smem_base + v_slot_stage * 8 + at_free, v_slot_phase, 37, v_t)) goto abandoned_37;
         // #38 Tcgen05Fence (bw_block_scaled.py)
         tcgen05_fence_after();
         #pragma unroll 1
         for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
           // #39 MbarrierWait (bw_block_scaled.py)
-          if (!mbar_wait(guard, smem_base + v_stage * 8 + 90120, v_phase, 39, v_i)) goto abandoned_37;
+          if (!mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 39, v_i)) goto abandoned_37;
           // #40 Tcgen05Fence (bw_block_scaled.py)
           tcgen05_fence_after();
           // #41 Tcgen05Cp (bw_block_scaled.py)
-          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 256, tcgen05_desc(smem_desc + v_stage * 128 + 69632, 0x4008));
+          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 256, tcgen05_desc(smem_desc + v_stage * 128 + 65536 + at_sa_tile / 16, 0x4008));
           // #42 Tcgen05Cp (bw_block_scaled.py)
-          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 260, tcgen05_desc(smem_desc + v_stage * 128 + 69664, 0x4008));
+          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 260, tcgen05_desc(smem_desc + v_stage * 128 + 65568 + at_sa_tile / 16, 0x4008));
           // #43 Tcgen05Cp (bw_block_scaled.py)
-          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 264, tcgen05_desc(smem_desc + v_stage * 128 + 69696, 0x4008));
+          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 264, tcgen05_desc(smem_desc + v_stage * 128 + 65600 + at_sa_tile / 16, 0x4008));
           // #44 Tcgen05Cp (bw_block_scaled.py)
-          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 268, tcgen05_desc(smem_desc + v_stage * 128 + 69728, 0x4008));
+          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 268, tcgen05_desc(smem_desc + v_stage * 128 + 65632 + at_sa_tile / 16, 0x4008));
           // #45 Tcgen05Cp (bw_block_scaled.py)
-          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 288, tcgen05_desc(smem_desc + v_stage * 128 + 69888, 0x4008));
+          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 288, tcgen05_desc(smem_desc + v_stage * 128 + 65536 + at_sb_tile / 16, 0x4008));
           // #46 Tcgen05Cp (bw_block_scaled.py)
-          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 292, tcgen05_desc(smem_desc + v_stage * 128 + 69920, 0x4008));
+          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 292, tcgen05_desc(smem_desc + v_stage * 128 + 65568 + at_sb_tile / 16, 0x4008));
           // #47 Tcgen05Cp (bw_block_scaled.py)
-          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 296, tcgen05_desc(smem_desc + v_stage * 128 + 69952, 0x4008));
+          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 296, tcgen05_desc(smem_desc + v_stage * 128 + 65600 + at_sb_tile / 16, 0x4008));
           // #48 Tcgen05Cp (bw_block_scaled.py)
-          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 300, tcgen05_desc(smem_desc + v_stage * 128 + 69984, 0x4008));
+          tcgen05_cp_32x128b_warpx4_1cta(tmem_address + v_stage * 16 + 300, tcgen05_desc(smem_desc + v_stage * 128 + 65632 + at_sb_tile / 16, 0x4008));
           // #49 Tcgen05Mma (bw_block_scaled.py)
-          tcgen05_mma_mxf4nvf4_1cta_4x(tmem_address + v_slot_stage * 128, tcgen05_desc(smem_desc + v_stage * 1024 + 65536, 0x40004040), tcgen05_desc(smem_desc + v_stage * 1024 + 67584, 0x40004040), 0x8200480, tmem_address + v_stage * 16 + 256, tmem_address + v_stage * 16 + 288, (v_i > 0));
+          tcgen05_mma_mxf4nvf4_1cta_4x(tmem_address + v_slot_stage * 128, tcgen05_desc(smem_desc + v_stage * 1024 + 65536 + at_a_tile / 16, 0x40004040), tcgen05_desc(smem_desc + v_stage * 1024 + 65536 + at_b_tile / 16, 0x40004040), 0x8200480, tmem_address + v_stage * 16 + 256, tmem_address + v_stage * 16 + 288, (v_i > 0));
           // #50 Tcgen05Mma (bw_block_scaled.py)
-          tcgen05_mma_mxf4nvf4_1cta_4x(tmem_address + v_slot_stage * 128, tcgen05_desc(smem_desc + v_stage * 1024 + 65538, 0x40004040), tcgen05_desc(smem_desc + v_stage * 1024 + 67586, 0x40004040), 0x8200480, tmem_address + v_stage * 16 + 260, tmem_address + v_stage * 16 + 292, 1);
+          tcgen05_mma_mxf4nvf4_1cta_4x(tmem_address + v_slot_stage * 128, tcgen05_desc(smem_desc + v_stage * 1024 + 65538 + at_a_tile / 16, 0x40004040), tcgen05_desc(smem_desc + v_stage * 1024 + 65538 + at_b_tile / 16, 0x40004040), 0x8200480, tmem_address + v_stage * 16 + 260, tmem_address + v_stage * 16 + 292, 1);
           // #51 Tcgen05Mma (bw_block_scaled.py)
-          tcgen05_mma_mxf4nvf4_1cta_4x(tmem_address + v_slot_stage * 128, tcgen05_desc(smem_desc + v_stage * 1024 + 65540, 0x40004040), tcgen05_desc(smem_desc + v_stage * 1024 + 67588, 0x40004040), 0x8200480, tmem_address + v_stage * 16 + 264, tmem_address + v_stage * 16 + 296, 1);
+          tcgen05_mma_mxf4nvf4_1cta_4x(tmem_address + v_slot_stage * 128, tcgen05_desc(smem_desc + v_stage * 1024 + 65540 + at_a_tile / 16, 0x40004040), tcgen05_desc(smem_desc + v_stage * 1024 + 65540 + at_b_tile / 16, 0x40004040), 0x8200480, tmem_address + v_stage * 16 + 264, tmem_address + v_stage * 16 + 296, 1);
           // #52 Tcgen05Mma (bw_block_scaled.py)
-          tcgen05_mma_mxf4nvf4_1cta_4x(tmem_address + v_slot_stage * 128, tcgen05_desc(smem_desc + v_stage * 1024 + 65542, 0x40004040), tcgen05_desc(smem_desc + v_stage * 1024 + 67590, 0x40004040), 0x8200480, tmem_address + v_stage * 16 + 268, tmem_address + v_stage * 16 + 300, 1);
+          tcgen05_mma_mxf4nvf4_1cta_4x(tmem_address + v_slot_stage * 128, tcgen05_desc(smem_desc + v_stage * 1024 + 65542 + at_a_tile / 16, 0x40004040), tcgen05_desc(smem_desc + v_stage * 1024 + 65542 + at_b_tile / 16, 0x40004040), 0x8200480, tmem_address + v_stage * 16 + 268, tmem_address + v_stage * 16 + 300, 1);
           // #53 Tcgen05Commit (bw_block_scaled.py)
-          tcgen05_commit<1>(smem_base + v_stage * 8 + 90136);
+          tcgen05_commit<1>(smem_base + v_stage * 8 + at_empty);
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;
@@ -226,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
           }
         }
         // #54 Tcgen05Commit (bw_block_scaled.py)
-        tcgen05_commit<1>(smem_base + v_slot_stage * 8 + 90152);
+        tcgen05_commit<1>(smem_base + v_slot_stage * 8 + at_done);
         v_slot_stage = v_slot_stage + 1;
         if (v_slot_stage == 2) {
           v_slot_stage = 0;
@@ -238,8 +242,6 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
       clock_mark(clocks, 6, 1 + warp);
     }
   } else if (warp < 6) {  // role load
-    const int warp_in_role = warp - 5;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     if (elect_one()) {
       v_stage = 0;
@@ -249,17 +251,17 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_block_scaled(
         #pragma unroll 1
         for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
           // #55 MbarrierWait (bw_block_scaled.py)
-          if (!mbar_wait(guard, smem_base + v_stage * 8 + 90136, v_phase, 55, v_i)) goto abandoned_55;
+          if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 55, v_i)) goto abandoned_55;
           // #56 MbarrierArriveExpectTx (bw_block_scaled.py)
-          mbar_arrive_expect_tx(smem_base + v_stage * 8 + 90120, 36864);
+          mbar_arrive_expect_tx(smem_base + v_stage * 8 + at_full, 36864);
           // #57 TmaLoad (bw_block_scaled.py)
-          tma_load(smem_base + v_stage * 16384, m_a_map, smem_base + v_stage * 8 + 90120, v_i * 128, (((block_x + v_t * 4) & 63) >> 3) * 128);
+          tma_load(smem_base + v_stage * 16384 + at_a_tile, m_a_map, smem_base + v_stage * 8 + at_full, v_i * 128, (((block_x + v_t * 4) & 63) >> 3) * 128);
           // #58 TmaLoad (bw_block_scaled.py)
-          tma_load(smem_base + v_stage * 16384 + 32768, m_b_map, smem_base + v_stage * 8 + 90120, v_i * 128, ((block_x + v_t * 4) >> 6) * 1024 + (((block_x + v_t * 4) & 63) & 7) * 128);
+          tma_load(smem_base + v_stage * 16384 + at_b_tile, m_b_map, smem_base + v_stage * 8 + at_full, v_i * 128, ((block_x + v_t * 4) >> 6) * 1024 + (((block_x + v_t * 4) & 63) & 7) * 128);
           // #59 TmaLoad (bw_block_scaled.py)
-          tma_load(smem_base + v_stage * 2048 + 65536, m_scale_a_map, smem_base + v_stage * 8 + 90120, 0, ((((block_x + v_t * 4) & 63) >> 3) * a_steps) * 128 + v_i * 128);
+          tma_load(smem_base + v_stage * 2048 + at_sa_tile, m_scale_a_map, smem_base + v_stage * 8 + at_full, 0, ((((block_x + v_t * 4) & 63) >> 3) * a_steps) * 128 + v_i * 128);
           // #60 TmaLoad (bw_block_scaled.py)
-          tma_load(smem_base + v_stage * 2048 + 69632, m_scale_b_map, smem_base + v_stage * 8 + 90120, 0, ((((block_x + v_t * 4) >> 6) * 8 + (((block_x + v_t * 4) & 63) & 7)) * a_steps) * 128 + v_i * 128);
+          tma_load(smem_base + v_stage * 2048 + at_sb_tile, m_scale_b_map, smem_base + v_stage * 8 + at_full, 0, ((((block_x + v_t * 4) >> 6) * 8 + (((block_x + v_t * 4) & 63) & 7)) * a_steps) * 128 + v_i * 128);
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;

@@ -9,35 +9,48 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_a_tile = 0;                // 2 x bf16 128 x 16, swizzled by 32
+  constexpr int at_b_tile = 8192;             // 2 x bf16 64 x 16, swizzled by 32
+  constexpr int at_strips = 12288;            // 4 x bf16 32 x 64, swizzled by 128
+  constexpr int at_address = 28672;           // u32 1 x 1
+  constexpr int at_full = 28680;              // 2 x mbarrier
+  constexpr int at_empty = 28696;             // 2 x mbarrier
+  constexpr int at_done = 28712;              // 2 x mbarrier
+  constexpr int at_free = 28728;              // 2 x mbarrier
+  const int block_x = blockIdx.x;
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
-  if (warp == 5 && elect_one()) { clock_mark(clocks, 6, 0); tma_prefetch_map(m_a_map); tma_prefetch_map(m_b_map); tma_prefetch_map(m_c_map); }
+  const int warp_in_role = warp;
+  if (warp == 5 && elect_one()) {
+    clock_mark(clocks, 6, 0);
+    tma_prefetch_map(m_a_map);
+    tma_prefetch_map(m_b_map);
+    tma_prefetch_map(m_c_map);
+  }
   if (warp_in_role == 0 && elect_one()) {
     // #0 MbarrierInit (bw_gemm.py)
-    mbar_init(smem_base + 28680, 1);
+    mbar_init(smem_base + at_full, 1);
     // #1 MbarrierInit (bw_gemm.py)
-    mbar_init(smem_base + 28688, 1);
+    mbar_init(smem_base + 8 + at_full, 1);
     // #2 MbarrierInit (bw_gemm.py)
-    mbar_init(smem_base + 28696, 1);
+    mbar_init(smem_base + at_empty, 1);
     // #3 MbarrierInit (bw_gemm.py)
-    mbar_init(smem_base + 28704, 1);
+    mbar_init(smem_base + 8 + at_empty, 1);
     // #4 MbarrierInit (bw_gemm.py)
-    mbar_init(smem_base + 28712, 1);
+    mbar_init(smem_base + at_done, 1);
     // #5 MbarrierInit (bw_gemm.py)
-    mbar_init(smem_base + 28720, 1);
+    mbar_init(smem_base + 8 + at_done, 1);
     // #6 MbarrierInit (bw_gemm.py)
-    mbar_init(smem_base + 28728, 4);
+    mbar_init(smem_base + at_free, 4);
     // #7 MbarrierInit (bw_gemm.py)
-    mbar_init(smem_base + 28736, 4);
+    mbar_init(smem_base + 8 + at_free, 4);
     // #8 FenceMbarrierInit (bw_gemm.py)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
   if (warp_in_role == 0) {
     // #9 Tcgen05Alloc (bw_gemm.py)
-    tcgen05_alloc<1>(smem_base + 28672, 128);
+    tcgen05_alloc<1>(smem_base + at_address, 128);
     // #10 Tcgen05RelinquishAllocPermit (bw_gemm.py)
     tcgen05_relinquish_alloc_permit<1>();
   }
@@ -45,16 +58,15 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
   __syncthreads();
   if (warp < 4) {  // role epilogue
     const int warp_in_role = warp;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     float f_r[64];
-    const u32 tmem_address = *(const u32*)(smem + 28672);
+    const u32 tmem_address = *(const u32*)(smem + at_address);
     v_stage = 0;
     v_phase = 0;
     #pragma unroll 1
     for (int v_t = 0, n_t = ((a_tiles - block_x + 3) >> 2); v_t < n_t; ++v_t) {
       // #12 MbarrierWait (bw_gemm.py)
-      mbar_wait(guard, smem_base + v_stage * 8 + 28712, v_phase, 12, v_t);
+      mbar_wait(guard, smem_base + v_stage * 8 + at_done, v_phase, 12, v_t);
       // #13 Tcgen05Fence (bw_gemm.py)
       tcgen05_fence_after();
       // #14 Tcgen05Ld (bw_strips.py)
@@ -64,25 +76,22 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
       tcgen05_landed(f_r);
       // #16 Tcgen05Fence (bw_gemm.py)
       tcgen05_fence_before();
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_17;
+      if (elect_one() && !guard.aborted) {
         // #17 MbarrierArrive (bw_gemm.py)
-        mbar_arrive(smem_base + v_stage * 8 + 28728);
-      abandoned_17:;
+        mbar_arrive(smem_base + v_stage * 8 + at_free);
       }
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_18;
+      if (elect_one() && !guard.aborted) {
         // #18 WaitGroup (bw_strips.py)
         bulk_wait_read<0>();
-      abandoned_18:;
       }
       // #19 BarWarpSync (bw_strips.py)
       __syncwarp();
-      // #20 Compute (bw_strips.py)
+      // #20 Compute row_bf16 (bw_strips.py)
       {
-        const int strip_base = warp_in_role * 4096 + 12288;
-        constexpr int strip_rows = 32, strip_cols = 64;
-        auto strip = [&](int i0, int i1) -> bf16& { return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2)); };
+        const int strip_base = warp_in_role * 4096 + at_strips;
+        auto strip = [&](int i0, int i1) -> bf16& {
+          return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2));
+        };
         auto& acc = f_r;
         #pragma unroll
         for (int c = 0; c < 64; c += 8) {
@@ -99,13 +108,11 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       // #22 BarWarpSync (bw_strips.py)
       __syncwarp();
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_23;
+      if (elect_one() && !guard.aborted) {
         // #23 TmaStore (bw_strips.py)
-        tma_store(m_c_map, smem_base + warp_in_role * 4096 + 12288, ((block_x + v_t * 4) >> 6) * 512 + (((block_x + v_t * 4) & 63) & 7) * 64, (((block_x + v_t * 4) & 63) >> 3) * 128 + warp_in_role * 32);
+        tma_store(m_c_map, smem_base + warp_in_role * 4096 + at_strips, ((block_x + v_t * 4) >> 6) * 512 + (((block_x + v_t * 4) & 63) & 7) * 64, (((block_x + v_t * 4) & 63) >> 3) * 128 + warp_in_role * 32);
         // #24 CommitGroup (bw_strips.py)
         bulk_commit();
-      abandoned_23:;
       }
       v_stage = v_stage + 1;
       if (v_stage == 2) {
@@ -113,11 +120,9 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
         v_phase = (v_phase ^ 1);
       }
     }
-    if (elect_one()) {
-      if (guard.aborted) goto abandoned_25;
+    if (elect_one() && !guard.aborted) {
       // #25 WaitGroup (bw_strips.py)
       bulk_wait_read<0>();
-    abandoned_25:;
     }
     // #26 BarSync (bw_gemm.py)
     asm volatile("bar.sync 1, 128;" ::: "memory");
@@ -128,10 +133,8 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
     if (guard.aborted) drain();
     if (elect_one()) clock_mark(clocks, 6, 1 + warp);
   } else if (warp < 5) {  // role mma
-    const int warp_in_role = warp - 4;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase, v_slot_stage, v_slot_phase;
-    const u32 tmem_address = *(const u32*)(smem + 28672);
+    const u32 tmem_address = *(const u32*)(smem + at_address);
     if (elect_one()) {
       v_stage = 0;
       v_phase = 0;
@@ -140,19 +143,19 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
       #pragma unroll 1
       for (int v_t = 0, n_t = ((a_tiles - block_x + 3) >> 2); v_t < n_t; ++v_t) {
         // #28 MbarrierWait (bw_gemm.py)
-        if (!mbar_wait(guard, smem_base + v_slot_stage * 8 + 28728, v_slot_phase, 28, v_t)) goto abandoned_28;
+        if (!mbar_wait(guard, smem_base + v_slot_stage * 8 + at_free, v_slot_phase, 28, v_t)) goto abandoned_28;
         // #29 Tcgen05Fence (bw_gemm.py)
         tcgen05_fence_after();
         #pragma unroll 1
         for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
           // #30 MbarrierWait (bw_gemm.py)
-          if (!mbar_wait(guard, smem_base + v_stage * 8 + 28680, v_phase, 30, v_i)) goto abandoned_28;
+          if (!mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 30, v_i)) goto abandoned_28;
           // #31 Tcgen05Fence (bw_gemm.py)
           tcgen05_fence_after();
           // #32 Tcgen05Mma (bw_gemm.py)
-          tcgen05_mma_f16_1cta(tmem_address + v_slot_stage * 64, tcgen05_desc(smem_desc + v_stage * 256 + 65536, 0xc0004010), tcgen05_desc(smem_desc + v_stage * 128 + 66048, 0xc0004010), 0x8100490, (v_i > 0));
+          tcgen05_mma_f16_1cta(tmem_address + v_slot_stage * 64, tcgen05_desc(smem_desc + v_stage * 256 + 65536 + at_a_tile / 16, 0xc0004010), tcgen05_desc(smem_desc + v_stage * 128 + 65536 + at_b_tile / 16, 0xc0004010), 0x8100490, (v_i > 0));
           // #33 Tcgen05Commit (bw_gemm.py)
-          tcgen05_commit<1>(smem_base + v_stage * 8 + 28696);
+          tcgen05_commit<1>(smem_base + v_stage * 8 + at_empty);
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;
@@ -160,7 +163,7 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
           }
         }
         // #34 Tcgen05Commit (bw_gemm.py)
-        tcgen05_commit<1>(smem_base + v_slot_stage * 8 + 28712);
+        tcgen05_commit<1>(smem_base + v_slot_stage * 8 + at_done);
         v_slot_stage = v_slot_stage + 1;
         if (v_slot_stage == 2) {
           v_slot_stage = 0;
@@ -172,8 +175,6 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
       clock_mark(clocks, 6, 1 + warp);
     }
   } else if (warp < 6) {  // role load
-    const int warp_in_role = warp - 5;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     if (elect_one()) {
       v_stage = 0;
@@ -183,13 +184,13 @@ extern "C" __global__ void __launch_bounds__(192, 1) asyncsim_bw_gemm(
         #pragma unroll 1
         for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
           // #35 MbarrierWait (bw_gemm.py)
-          if (!mbar_wait(guard, smem_base + v_stage * 8 + 28696, v_phase, 35, v_i)) goto abandoned_35;
+          if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 35, v_i)) goto abandoned_35;
           // #36 MbarrierArriveExpectTx (bw_gemm.py)
-          mbar_arrive_expect_tx(smem_base + v_stage * 8 + 28680, 6144);
+          mbar_arrive_expect_tx(smem_base + v_stage * 8 + at_full, 6144);
           // #37 TmaLoad (bw_gemm.py)
-          tma_load(smem_base + v_stage * 4096, m_a_map, smem_base + v_stage * 8 + 28680, v_i * 16, (((block_x + v_t * 4) & 63) >> 3) * 128);
+          tma_load(smem_base + v_stage * 4096 + at_a_tile, m_a_map, smem_base + v_stage * 8 + at_full, v_i * 16, (((block_x + v_t * 4) & 63) >> 3) * 128);
           // #38 TmaLoad (bw_gemm.py)
-          tma_load(smem_base + v_stage * 2048 + 8192, m_b_map, smem_base + v_stage * 8 + 28680, v_i * 16, ((block_x + v_t * 4) >> 6) * 512 + (((block_x + v_t * 4) & 63) & 7) * 64);
+          tma_load(smem_base + v_stage * 2048 + at_b_tile, m_b_map, smem_base + v_stage * 8 + at_full, v_i * 16, ((block_x + v_t * 4) >> 6) * 512 + (((block_x + v_t * 4) & 63) & 7) * 64);
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;

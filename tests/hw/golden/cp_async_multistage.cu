@@ -7,17 +7,17 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_cp_async_multistag
     Clocks* clocks) {
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
-  const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
-  const int lane = threadIdx.x & 31;
+  constexpr int at_ring = 0;                  // 2 x f32 16 x 32
+  const int block_x = blockIdx.x;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
-  Guard guard{report, false};
-  if (warp == 3 && elect_one()) { clock_mark(clocks, 4, 0); }
+  const int thread_in_role = threadIdx.x;
+  if (warp == 3 && elect_one()) {
+    clock_mark(clocks, 4, 0);
+  }
   int v_read_stage, v_write_stage;
   u32 f_hash[1];
   float f_unit[2];
-  // #0 Compute (cp_async_multistage.py)
+  // #0 Compute hash_init (cp_async_multistage.py)
   {
     auto& hash = f_hash;
     auto& unit = f_unit;
@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_cp_async_multistag
   }
   if (a_tiles > 0) {
     // #1 CpAsync (cp_async_multistage.py)
-    cp_async<16>(smem_base + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16, t_source + (thread_in_role >> 3) * 32 + (block_x * a_tiles) * 512 + (thread_in_role & 7) * 4);
+    cp_async<16>(smem_base + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + at_ring, t_source + (thread_in_role >> 3) * 32 + (block_x * a_tiles) * 512 + (thread_in_role & 7) * 4);
   }
   // #2 CommitGroup (cp_async_multistage.py)
   cp_async_commit();
@@ -42,17 +42,20 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_cp_async_multistag
     __syncthreads();
     if ((v_t + 1) < a_tiles) {
       // #5 CpAsync (cp_async_multistage.py)
-      cp_async<16>(smem_base + v_write_stage * 2048 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16, t_source + (thread_in_role >> 3) * 32 + (block_x * a_tiles) * 512 + v_t * 512 + (thread_in_role & 7) * 4 + 512);
+      cp_async<16>(smem_base + v_write_stage * 2048 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + at_ring, t_source + (thread_in_role >> 3) * 32 + (block_x * a_tiles) * 512 + v_t * 512 + (thread_in_role & 7) * 4 + 512);
     }
     // #6 CommitGroup (cp_async_multistage.py)
     cp_async_commit();
-    // #7 Compute (cp_async_multistage.py)
+    // #7 Compute tile_hash (cp_async_multistage.py)
     {
       auto& hash = f_hash;
       auto& unit = f_unit;
-      const int tile_base = v_read_stage * 2048;
-      constexpr int tile_rows = 16, tile_cols = 32;
-      auto tile = [&](int i0, int i1) -> float& { return *(float*)(smem + tile_base + ((i0) * 32 + i1) * 4); };
+      const int tile_base = v_read_stage * 2048 + at_ring;
+      constexpr int tile_rows = 16;
+      constexpr int tile_cols = 32;
+      auto tile = [&](int i0, int i1) -> float& {
+        return *(float*)(smem + tile_base + ((i0) * 32 + i1) * 4);
+      };
       constexpr int ffma = 4;
       float x = tile((thread_in_role / 8 + 8) % tile_rows, thread_in_role % tile_cols);
       #pragma unroll

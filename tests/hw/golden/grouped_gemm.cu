@@ -10,21 +10,32 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_grouped_gemm(
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_a_tile = 0;                // 2 x bf16 128 x 16, swizzled by 32
+  constexpr int at_b_tile = 8192;             // 2 x bf16 64 x 16, swizzled by 32
+  constexpr int at_strips = 12288;            // bf16 128 x 64, swizzled by 128
+  constexpr int at_full = 28672;              // 2 x mbarrier
+  constexpr int at_empty = 28688;             // 2 x mbarrier
+  const int block_x = blockIdx.x;
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
-  if (warp == 11 && elect_one()) { clock_mark(clocks, 12, 0); tma_prefetch_map(m_a_map); tma_prefetch_map(m_b_map); tma_prefetch_map(m_c0_map); tma_prefetch_map(m_c1_map); }
+  const int warp_in_role = warp;
+  if (warp == 11 && elect_one()) {
+    clock_mark(clocks, 12, 0);
+    tma_prefetch_map(m_a_map);
+    tma_prefetch_map(m_b_map);
+    tma_prefetch_map(m_c0_map);
+    tma_prefetch_map(m_c1_map);
+  }
   if (warp_in_role == 0 && elect_one()) {
     // #0 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 28672, 1);
+    mbar_init(smem_base + at_full, 1);
     // #1 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 28680, 1);
+    mbar_init(smem_base + 8 + at_full, 1);
     // #2 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 28688, 2);
+    mbar_init(smem_base + at_empty, 2);
     // #3 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 28696, 2);
+    mbar_init(smem_base + 8 + at_empty, 2);
     // #4 FenceMbarrierInit (gemm_operands.py)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -32,42 +43,37 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_grouped_gemm(
   __syncthreads();
   if (warp < 8) {  // role consumer
     const int warp_in_role = warp;
-    const int thread_in_role = warp_in_role * 32 + lane;
-    int v_stage, v_phase, v_done_stage, v_done_phase;
+    int v_stage, v_phase, v_done_stage;
     float f_acc0[32] = {};
     // #6 SetMaxNReg (gemm_operands.py)
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;" ::: "memory");
     v_stage = 0;
     v_phase = 0;
     v_done_stage = 0;
-    v_done_phase = 0;
     #pragma unroll 1
     for (int v_t = 0, n_t = floor_div<132>(a_tiles - block_x + 131); v_t < n_t; ++v_t) {
       #pragma unroll 1
       for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
         // #7 MbarrierWait (gemm_operands.py)
-        mbar_wait(guard, smem_base + v_stage * 8 + 28672, v_phase, 7, v_i);
+        mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 7, v_i);
         // #8 WgmmaFence (gemm_operands.py)
         wgmma_fence();
         // #9 WgmmaMmaAsync (gemm_operands.py)
-        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 256 + (warp_in_role >> 2) * 128 + 65536, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 66048, 0xc0000010), (v_i != 0));
+        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 256 + (warp_in_role >> 2) * 128 + 65536 + at_a_tile / 16, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 65536 + at_b_tile / 16, 0xc0000010), (v_i != 0));
         // #10 CommitGroup (gemm_operands.py)
         wgmma_commit();
         // #11 WaitGroup (grouped_gemm.py)
         wgmma_wait<1>();
         if (v_i >= 1) {
           if ((warp_in_role & 3) == 0) {
-            if (elect_one()) {
-              if (guard.aborted) goto abandoned_12;
+            if (elect_one() && !guard.aborted) {
               // #12 MbarrierArrive (gemm_operands.py)
-              mbar_arrive(smem_base + v_done_stage * 8 + 28688);
-            abandoned_12:;
+              mbar_arrive(smem_base + v_done_stage * 8 + at_empty);
             }
           }
           v_done_stage = v_done_stage + 1;
           if (v_done_stage == 2) {
             v_done_stage = 0;
-            v_done_phase = (v_done_phase ^ 1);
           }
         }
         v_stage = v_stage + 1;
@@ -80,33 +86,29 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_grouped_gemm(
       wgmma_wait<0>();
       pin(f_acc0);
       if ((warp_in_role & 3) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_14;
+        if (elect_one() && !guard.aborted) {
           // #14 MbarrierArrive (gemm_operands.py)
-          mbar_arrive(smem_base + v_done_stage * 8 + 28688);
-        abandoned_14:;
+          mbar_arrive(smem_base + v_done_stage * 8 + at_empty);
         }
       }
       v_done_stage = v_done_stage + 1;
       if (v_done_stage == 2) {
         v_done_stage = 0;
-        v_done_phase = (v_done_phase ^ 1);
       }
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_15;
+        if (elect_one() && !guard.aborted) {
           // #15 WaitGroup (gemm_epilogue.py)
           bulk_wait_read<0>();
-        abandoned_15:;
         }
       }
       // #16 BarSync (grouped_gemm.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
-      // #17 Compute (gemm_epilogue.py)
+      // #17 Compute strip_bf16 (gemm_epilogue.py)
       {
-        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + 12288;
-        constexpr int strip_rows = 16, strip_cols = 64;
-        auto strip = [&](int i0, int i1) -> bf16& { return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2)); };
+        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + at_strips;
+        auto strip = [&](int i0, int i1) -> bf16& {
+          return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2));
+        };
         auto& acc = f_acc0;
         #pragma unroll
         for (int r = 0; r < 32; r += 2) {
@@ -120,35 +122,30 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_grouped_gemm(
       // #19 BarSync (grouped_gemm.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_20;
+        if (elect_one() && !guard.aborted) {
           if (((block_x + v_t * 132) >= 1024) == 0) {
             // #20 TmaStore (grouped_gemm.py)
-            tma_store(m_c0_map, smem_base + 12288, ((block_x + v_t * 132) & 63) * 64, ((block_x + v_t * 132) >> 6) * 128 - ((block_x + v_t * 132) >= 1024) * 2048 - ((block_x + v_t * 132) >= 1984) * 1920);
+            tma_store(m_c0_map, smem_base + at_strips, ((block_x + v_t * 132) & 63) * 64, ((block_x + v_t * 132) >> 6) * 128 - ((block_x + v_t * 132) >= 1024) * 2048 - ((block_x + v_t * 132) >= 1984) * 1920);
           }
           if (((block_x + v_t * 132) >= 1024) == 1) {
             // #21 TmaStore (grouped_gemm.py)
-            tma_store(m_c1_map, smem_base + 12288, ((block_x + v_t * 132) & 63) * 64, ((block_x + v_t * 132) >> 6) * 128 - ((block_x + v_t * 132) >= 1024) * 2048 - ((block_x + v_t * 132) >= 1984) * 1920);
+            tma_store(m_c1_map, smem_base + at_strips, ((block_x + v_t * 132) & 63) * 64, ((block_x + v_t * 132) >> 6) * 128 - ((block_x + v_t * 132) >= 1024) * 2048 - ((block_x + v_t * 132) >= 1984) * 1920);
           }
           // #22 CommitGroup (gemm_epilogue.py)
           bulk_commit();
-        abandoned_20:;
         }
       }
     }
     if ((warp_in_role & 7) == 0) {
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_23;
+      if (elect_one() && !guard.aborted) {
         // #23 WaitGroup (gemm_epilogue.py)
         bulk_wait_read<0>();
-      abandoned_23:;
       }
     }
     if (guard.aborted) drain();
     if (elect_one()) clock_mark(clocks, 12, 1 + warp);
   } else if (warp < 12) {  // role producer
     const int warp_in_role = warp - 8;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     // #24 SetMaxNReg (gemm_operands.py)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;" ::: "memory");
@@ -160,13 +157,13 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_grouped_gemm(
         #pragma unroll 1
         for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
           // #25 MbarrierWait (gemm_operands.py)
-          if (!mbar_wait(guard, smem_base + v_stage * 8 + 28688, v_phase, 25, v_i)) goto abandoned_25;
+          if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 25, v_i)) goto abandoned_25;
           // #26 MbarrierArriveExpectTx (gemm_operands.py)
-          mbar_arrive_expect_tx(smem_base + v_stage * 8 + 28672, 6144);
+          mbar_arrive_expect_tx(smem_base + v_stage * 8 + at_full, 6144);
           // #27 TmaLoad (gemm_operands.py)
-          tma_load(smem_base + v_stage * 4096, m_a_map, smem_base + v_stage * 8 + 28672, v_i * 16, ((block_x + v_t * 132) >> 6) * 128 - ((block_x + v_t * 132) >= 1984) * 1920);
+          tma_load(smem_base + v_stage * 4096 + at_a_tile, m_a_map, smem_base + v_stage * 8 + at_full, v_i * 16, ((block_x + v_t * 132) >> 6) * 128 - ((block_x + v_t * 132) >= 1984) * 1920);
           // #28 TmaLoad (gemm_operands.py)
-          tma_load(smem_base + v_stage * 2048 + 8192, m_b_map, smem_base + v_stage * 8 + 28672, v_i * 16, ((block_x + v_t * 132) & 63) * 64 + ((block_x + v_t * 132) >= 1024) * 4096);
+          tma_load(smem_base + v_stage * 2048 + at_b_tile, m_b_map, smem_base + v_stage * 8 + at_full, v_i * 16, ((block_x + v_t * 132) & 63) * 64 + ((block_x + v_t * 132) >= 1024) * 4096);
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;

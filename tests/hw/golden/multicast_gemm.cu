@@ -9,22 +9,32 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_a_tile = 0;                // 2 x bf16 128 x 16, swizzled by 32
+  constexpr int at_b_tile = 8192;             // 2 x bf16 64 x 16, swizzled by 32
+  constexpr int at_strips = 12288;            // bf16 128 x 64, swizzled by 128
+  constexpr int at_full = 28672;              // 2 x mbarrier
+  constexpr int at_empty = 28688;             // 2 x mbarrier
+  const int block_x = blockIdx.x;
+  const int cta_rank = cluster_rank();
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
-  const int cta_rank = cluster_rank();
-  if (warp == 11 && elect_one()) { clock_mark(clocks, 12, 0); tma_prefetch_map(m_a_map); tma_prefetch_map(m_b_map); tma_prefetch_map(m_c_map); }
+  const int warp_in_role = warp;
+  if (warp == 11 && elect_one()) {
+    clock_mark(clocks, 12, 0);
+    tma_prefetch_map(m_a_map);
+    tma_prefetch_map(m_b_map);
+    tma_prefetch_map(m_c_map);
+  }
   if (warp_in_role == 0 && elect_one()) {
     // #0 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 28672, 1);
+    mbar_init(smem_base + at_full, 1);
     // #1 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 28680, 1);
+    mbar_init(smem_base + 8 + at_full, 1);
     // #2 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 28688, 6);
+    mbar_init(smem_base + at_empty, 6);
     // #3 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 28696, 6);
+    mbar_init(smem_base + 8 + at_empty, 6);
     // #4 FenceMbarrierInit (gemm_operands.py)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -34,46 +44,41 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
   asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
   if (warp < 8) {  // role consumer
     const int warp_in_role = warp;
-    const int thread_in_role = warp_in_role * 32 + lane;
-    int v_stage, v_phase, v_done_stage, v_done_phase;
+    int v_stage, v_phase, v_done_stage;
     float f_acc0[32] = {};
     // #7 SetMaxNReg (gemm_operands.py)
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;" ::: "memory");
     v_stage = 0;
     v_phase = 0;
     v_done_stage = 0;
-    v_done_phase = 0;
     #pragma unroll 1
     for (int v_t = 0, n_t = floor_div<33>(a_tiles - (block_x >> 2) + 32); v_t < n_t; ++v_t) {
       #pragma unroll 1
       for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
         // #8 MbarrierWait (gemm_operands.py)
-        mbar_wait(guard, smem_base + v_stage * 8 + 28672, v_phase, 8, v_i);
+        mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 8, v_i);
         // #9 WgmmaFence (gemm_operands.py)
         wgmma_fence();
         // #10 WgmmaMmaAsync (gemm_operands.py)
-        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 256 + (warp_in_role >> 2) * 128 + 65536, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 66048, 0xc0000010), (v_i != 0));
+        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 256 + (warp_in_role >> 2) * 128 + 65536 + at_a_tile / 16, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 65536 + at_b_tile / 16, 0xc0000010), (v_i != 0));
         // #11 CommitGroup (gemm_operands.py)
         wgmma_commit();
         // #12 WaitGroup (multicast_gemm.py)
         wgmma_wait<1>();
         if (v_i >= 1) {
           if ((warp_in_role & 3) == 0) {
-            if (elect_one()) {
-              if (guard.aborted) goto abandoned_13;
+            if (elect_one() && !guard.aborted) {
               // #13 MbarrierArrive (multicast_gemm.py)
-              remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + 28688, (cta_rank & 1) + ((cta_rank >> 1) & 1) * 2), 1);
+              remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + at_empty, (cta_rank & 1) + ((cta_rank >> 1) & 1) * 2), 1);
               // #14 MbarrierArrive (multicast_gemm.py)
-              remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + 28688, (cta_rank & 1) + (((cta_rank >> 1) + 1) & 1) * 2), 1);
+              remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + at_empty, (cta_rank & 1) + (((cta_rank >> 1) + 1) & 1) * 2), 1);
               // #15 MbarrierArrive (multicast_gemm.py)
-              remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + 28688, (((cta_rank & 1) + 1) & 1) + (cta_rank >> 1) * 2), 1);
-            abandoned_13:;
+              remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + at_empty, (((cta_rank & 1) + 1) & 1) + (cta_rank >> 1) * 2), 1);
             }
           }
           v_done_stage = v_done_stage + 1;
           if (v_done_stage == 2) {
             v_done_stage = 0;
-            v_done_phase = (v_done_phase ^ 1);
           }
         }
         v_stage = v_stage + 1;
@@ -86,37 +91,33 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
       wgmma_wait<0>();
       pin(f_acc0);
       if ((warp_in_role & 3) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_17;
+        if (elect_one() && !guard.aborted) {
           // #17 MbarrierArrive (multicast_gemm.py)
-          remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + 28688, (cta_rank & 1) + ((cta_rank >> 1) & 1) * 2), 1);
+          remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + at_empty, (cta_rank & 1) + ((cta_rank >> 1) & 1) * 2), 1);
           // #18 MbarrierArrive (multicast_gemm.py)
-          remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + 28688, (cta_rank & 1) + (((cta_rank >> 1) + 1) & 1) * 2), 1);
+          remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + at_empty, (cta_rank & 1) + (((cta_rank >> 1) + 1) & 1) * 2), 1);
           // #19 MbarrierArrive (multicast_gemm.py)
-          remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + 28688, (((cta_rank & 1) + 1) & 1) + (cta_rank >> 1) * 2), 1);
-        abandoned_17:;
+          remote_mbar_arrive_release_cluster(cluster_address(smem_base + v_done_stage * 8 + at_empty, (((cta_rank & 1) + 1) & 1) + (cta_rank >> 1) * 2), 1);
         }
       }
       v_done_stage = v_done_stage + 1;
       if (v_done_stage == 2) {
         v_done_stage = 0;
-        v_done_phase = (v_done_phase ^ 1);
       }
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_20;
+        if (elect_one() && !guard.aborted) {
           // #20 WaitGroup (gemm_epilogue.py)
           bulk_wait_read<0>();
-        abandoned_20:;
         }
       }
       // #21 BarSync (multicast_gemm.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
-      // #22 Compute (gemm_epilogue.py)
+      // #22 Compute strip_bf16 (gemm_epilogue.py)
       {
-        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + 12288;
-        constexpr int strip_rows = 16, strip_cols = 64;
-        auto strip = [&](int i0, int i1) -> bf16& { return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2)); };
+        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + at_strips;
+        auto strip = [&](int i0, int i1) -> bf16& {
+          return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2));
+        };
         auto& acc = f_acc0;
         #pragma unroll
         for (int r = 0; r < 32; r += 2) {
@@ -130,22 +131,18 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
       // #24 BarSync (multicast_gemm.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_25;
+        if (elect_one() && !guard.aborted) {
           // #25 TmaStore (multicast_gemm.py)
-          tma_store(m_c_map, smem_base + 12288, (((block_x >> 2) + v_t * 33) >> 7) * 1024 + ((((block_x >> 2) + v_t * 33) & 127) & 7) * 128 + (cta_rank >> 1) * 64, ((((block_x >> 2) + v_t * 33) & 127) >> 3) * 256 + (cta_rank & 1) * 128);
+          tma_store(m_c_map, smem_base + at_strips, (((block_x >> 2) + v_t * 33) >> 7) * 1024 + ((((block_x >> 2) + v_t * 33) & 127) & 7) * 128 + (cta_rank >> 1) * 64, ((((block_x >> 2) + v_t * 33) & 127) >> 3) * 256 + (cta_rank & 1) * 128);
           // #26 CommitGroup (gemm_epilogue.py)
           bulk_commit();
-        abandoned_25:;
         }
       }
     }
     if ((warp_in_role & 7) == 0) {
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_27;
+      if (elect_one() && !guard.aborted) {
         // #27 WaitGroup (gemm_epilogue.py)
         bulk_wait_read<0>();
-      abandoned_27:;
       }
     }
     // #28 BarrierClusterArrive (multicast_gemm.py)
@@ -156,7 +153,6 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
     if (elect_one()) clock_mark(clocks, 12, 1 + warp);
   } else if (warp < 12) {  // role producer
     const int warp_in_role = warp - 8;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     // #30 SetMaxNReg (gemm_operands.py)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;" ::: "memory");
@@ -168,13 +164,13 @@ extern "C" __global__ void __cluster_dims__(4, 1, 1) __maxnreg__(168) asyncsim_m
         #pragma unroll 1
         for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
           // #31 MbarrierWait (multicast_gemm.py)
-          if (!mbar_wait_phase(guard, smem_base + v_stage * 8 + 28688, ParityAcquireCluster{(u32)(v_phase)}, 31, v_i)) goto abandoned_31;
+          if (!mbar_wait_phase(guard, smem_base + v_stage * 8 + at_empty, ParityAcquireCluster{(u32)(v_phase)}, 31, v_i)) goto abandoned_31;
           // #32 MbarrierArriveExpectTx (multicast_gemm.py)
-          mbar_arrive_expect_tx(smem_base + v_stage * 8 + 28672, 6144);
+          mbar_arrive_expect_tx(smem_base + v_stage * 8 + at_full, 6144);
           // #33 TmaLoad (multicast_gemm.py)
-          tma_load_multicast_2d(smem_base + v_stage * 4096 + (cta_rank >> 1) * 2048, m_a_map, smem_base + v_stage * 8 + 28672, v_i * 16, ((((block_x >> 2) + v_t * 33) & 127) >> 3) * 256 + (cta_rank & 1) * 128 + (cta_rank >> 1) * 64, (5 << (cta_rank & 1)));
+          tma_load_multicast_2d(smem_base + v_stage * 4096 + (cta_rank >> 1) * 2048 + at_a_tile, m_a_map, smem_base + v_stage * 8 + at_full, v_i * 16, ((((block_x >> 2) + v_t * 33) & 127) >> 3) * 256 + (cta_rank & 1) * 128 + (cta_rank >> 1) * 64, (5 << (cta_rank & 1)));
           // #34 TmaLoad (multicast_gemm.py)
-          tma_load_multicast_2d(smem_base + v_stage * 2048 + (cta_rank & 1) * 1024 + 8192, m_b_map, smem_base + v_stage * 8 + 28672, v_i * 16, (((block_x >> 2) + v_t * 33) >> 7) * 1024 + ((((block_x >> 2) + v_t * 33) & 127) & 7) * 128 + (cta_rank >> 1) * 64 + (cta_rank & 1) * 32, (3 << ((cta_rank >> 1) * 2)));
+          tma_load_multicast_2d(smem_base + v_stage * 2048 + (cta_rank & 1) * 1024 + at_b_tile, m_b_map, smem_base + v_stage * 8 + at_full, v_i * 16, (((block_x >> 2) + v_t * 33) >> 7) * 1024 + ((((block_x >> 2) + v_t * 33) & 127) & 7) * 128 + (cta_rank >> 1) * 64 + (cta_rank & 1) * 32, (3 << ((cta_rank >> 1) * 2)));
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;

@@ -9,21 +9,31 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_a_tile = 0;                // 2 x bf16 64 x 16, swizzled by 32
+  constexpr int at_b_tile = 4096;             // 2 x bf16 64 x 16, swizzled by 32
+  constexpr int at_strips = 8192;             // bf16 64 x 64, swizzled by 128
+  constexpr int at_full = 16384;              // 2 x mbarrier
+  constexpr int at_empty = 16400;             // 2 x mbarrier
+  const int block_x = blockIdx.x;
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
-  if (warp == 11 && elect_one()) { clock_mark(clocks, 12, 0); tma_prefetch_map(m_a_map); tma_prefetch_map(m_b_map); tma_prefetch_map(m_c_map); }
+  const int warp_in_role = warp;
+  if (warp == 11 && elect_one()) {
+    clock_mark(clocks, 12, 0);
+    tma_prefetch_map(m_a_map);
+    tma_prefetch_map(m_b_map);
+    tma_prefetch_map(m_c_map);
+  }
   if (warp_in_role == 0 && elect_one()) {
     // #0 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 16384, 1);
+    mbar_init(smem_base + at_full, 1);
     // #1 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 16392, 1);
+    mbar_init(smem_base + 8 + at_full, 1);
     // #2 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 16400, 1);
+    mbar_init(smem_base + at_empty, 1);
     // #3 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 16408, 1);
+    mbar_init(smem_base + 8 + at_empty, 1);
     // #4 FenceMbarrierInit (gemm_operands.py)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -31,8 +41,7 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
   __syncthreads();
   if (warp < 8) {  // role consumer
     const int warp_in_role = warp;
-    const int thread_in_role = warp_in_role * 32 + lane;
-    int v_stage, v_phase, v_stage_ahead, v_done_stage, v_done_phase, v_done_stage_ahead, v_stage_ahead_2, v_done_stage_ahead_2;
+    int v_stage, v_phase, v_stage_ahead, v_done_stage, v_done_stage_ahead, v_stage_ahead_2, v_done_stage_ahead_2;
     float f_acc0[32] = {};
     // #6 SetMaxNReg (gemm_operands.py)
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;" ::: "memory");
@@ -42,9 +51,7 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
     v_phase = (v_phase ^ ((v_stage_ahead >> 1) & 1));
     v_stage = (v_stage_ahead & 1);
     v_done_stage = 0;
-    v_done_phase = 0;
     v_done_stage_ahead = v_done_stage + ((warp_in_role >> 2) * a_steps);
-    v_done_phase = (v_done_phase ^ ((v_done_stage_ahead >> 1) & 1));
     v_done_stage = (v_done_stage_ahead & 1);
     #pragma unroll 1
     for (int v_turn = 0, n_turn = ((((a_tiles - block_x + 3) >> 2) - (warp_in_role >> 2) + 1) >> 1); v_turn < n_turn; ++v_turn) {
@@ -61,28 +68,25 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
       #pragma unroll 1
       for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
         // #9 MbarrierWait (gemm_operands.py)
-        mbar_wait(guard, smem_base + v_stage * 8 + 16384, v_phase, 9, v_i);
+        mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 9, v_i);
         // #10 WgmmaFence (gemm_operands.py)
         wgmma_fence();
         // #11 WgmmaMmaAsync (gemm_operands.py)
-        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 128 + 65536, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 65792, 0xc0000010), (v_i != 0));
+        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 128 + 65536 + at_a_tile / 16, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 65536 + at_b_tile / 16, 0xc0000010), (v_i != 0));
         // #12 CommitGroup (gemm_operands.py)
         wgmma_commit();
         // #13 WaitGroup (pingpong_gemm.py)
         wgmma_wait<1>();
         if (v_i >= 1) {
           if ((warp_in_role & 3) == 0) {
-            if (elect_one()) {
-              if (guard.aborted) goto abandoned_14;
+            if (elect_one() && !guard.aborted) {
               // #14 MbarrierArrive (gemm_operands.py)
-              mbar_arrive(smem_base + v_done_stage * 8 + 16400);
-            abandoned_14:;
+              mbar_arrive(smem_base + v_done_stage * 8 + at_empty);
             }
           }
           v_done_stage = v_done_stage + 1;
           if (v_done_stage == 2) {
             v_done_stage = 0;
-            v_done_phase = (v_done_phase ^ 1);
           }
         }
         v_stage = v_stage + 1;
@@ -105,23 +109,19 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
       wgmma_wait<0>();
       pin(f_acc0);
       if ((warp_in_role & 3) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_18;
+        if (elect_one() && !guard.aborted) {
           // #18 MbarrierArrive (gemm_operands.py)
-          mbar_arrive(smem_base + v_done_stage * 8 + 16400);
-        abandoned_18:;
+          mbar_arrive(smem_base + v_done_stage * 8 + at_empty);
         }
       }
       v_done_stage = v_done_stage + 1;
       if (v_done_stage == 2) {
         v_done_stage = 0;
-        v_done_phase = (v_done_phase ^ 1);
       }
       v_stage_ahead_2 = v_stage + a_steps;
       v_phase = (v_phase ^ ((v_stage_ahead_2 >> 1) & 1));
       v_stage = (v_stage_ahead_2 & 1);
       v_done_stage_ahead_2 = v_done_stage + a_steps;
-      v_done_phase = (v_done_phase ^ ((v_done_stage_ahead_2 >> 1) & 1));
       v_done_stage = (v_done_stage_ahead_2 & 1);
       if ((v_turn * 2 + (warp_in_role >> 2)) > 0) {
         if ((warp_in_role >> 2) == 0) {
@@ -134,11 +134,9 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
         }
       }
       if ((warp_in_role & 3) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_21;
+        if (elect_one() && !guard.aborted) {
           // #21 WaitGroup (gemm_epilogue.py)
           bulk_wait_read<0>();
-        abandoned_21:;
         }
       }
       if ((warp_in_role >> 2) == 0) {
@@ -149,11 +147,12 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
         // #23 BarSync (pingpong_gemm.py)
         asm volatile("bar.sync 2, 128;" ::: "memory");
       }
-      // #24 Compute (gemm_epilogue.py)
+      // #24 Compute strip_bf16 (gemm_epilogue.py)
       {
-        const int strip_base = (warp_in_role & 3) * 2048 + 8192;
-        constexpr int strip_rows = 16, strip_cols = 64;
-        auto strip = [&](int i0, int i1) -> bf16& { return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2)); };
+        const int strip_base = (warp_in_role & 3) * 2048 + at_strips;
+        auto strip = [&](int i0, int i1) -> bf16& {
+          return *(bf16*)(smem + swizzled<112>(strip_base + ((i0) * 64 + i1) * 2));
+        };
         auto& acc = f_acc0;
         #pragma unroll
         for (int r = 0; r < 32; r += 2) {
@@ -173,21 +172,17 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
         asm volatile("bar.sync 2, 128;" ::: "memory");
       }
       if ((warp_in_role & 3) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_28;
+        if (elect_one() && !guard.aborted) {
           // #28 TmaStore (pingpong_gemm.py)
-          tma_store(m_c_map, smem_base + 8192, ((block_x + v_turn * 8 + (warp_in_role >> 2) * 4) >> 9) * 512 + (((block_x + v_turn * 8 + (warp_in_role >> 2) * 4) & 511) & 7) * 64, (((block_x + v_turn * 8 + (warp_in_role >> 2) * 4) & 511) >> 3) * 64);
+          tma_store(m_c_map, smem_base + at_strips, ((block_x + v_turn * 8 + (warp_in_role >> 2) * 4) >> 9) * 512 + (((block_x + v_turn * 8 + (warp_in_role >> 2) * 4) & 511) & 7) * 64, (((block_x + v_turn * 8 + (warp_in_role >> 2) * 4) & 511) >> 3) * 64);
           // #29 CommitGroup (gemm_epilogue.py)
           bulk_commit();
-        abandoned_28:;
         }
       }
       if ((warp_in_role & 3) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_30;
+        if (elect_one() && !guard.aborted) {
           // #30 WaitGroup (gemm_epilogue.py)
           bulk_wait_read<0>();
-        abandoned_30:;
         }
       }
       if ((v_turn * 2 + (warp_in_role >> 2) + 1) < ((a_tiles - block_x + 3) >> 2)) {
@@ -205,7 +200,6 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
     if (elect_one()) clock_mark(clocks, 12, 1 + warp);
   } else if (warp < 12) {  // role producer
     const int warp_in_role = warp - 8;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     // #33 SetMaxNReg (gemm_operands.py)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;" ::: "memory");
@@ -217,13 +211,13 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_pingpong_gemm(
         #pragma unroll 1
         for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
           // #34 MbarrierWait (gemm_operands.py)
-          if (!mbar_wait(guard, smem_base + v_stage * 8 + 16400, v_phase, 34, v_i)) goto abandoned_34;
+          if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 34, v_i)) goto abandoned_34;
           // #35 MbarrierArriveExpectTx (gemm_operands.py)
-          mbar_arrive_expect_tx(smem_base + v_stage * 8 + 16384, 4096);
+          mbar_arrive_expect_tx(smem_base + v_stage * 8 + at_full, 4096);
           // #36 TmaLoad (gemm_operands.py)
-          tma_load(smem_base + v_stage * 2048, m_a_map, smem_base + v_stage * 8 + 16384, v_i * 16, (((block_x + v_t * 4) & 511) >> 3) * 64);
+          tma_load(smem_base + v_stage * 2048 + at_a_tile, m_a_map, smem_base + v_stage * 8 + at_full, v_i * 16, (((block_x + v_t * 4) & 511) >> 3) * 64);
           // #37 TmaLoad (gemm_operands.py)
-          tma_load(smem_base + v_stage * 2048 + 4096, m_b_map, smem_base + v_stage * 8 + 16384, v_i * 16, ((block_x + v_t * 4) >> 9) * 512 + (((block_x + v_t * 4) & 511) & 7) * 64);
+          tma_load(smem_base + v_stage * 2048 + at_b_tile, m_b_map, smem_base + v_stage * 8 + at_full, v_i * 16, ((block_x + v_t * 4) >> 9) * 512 + (((block_x + v_t * 4) & 511) & 7) * 64);
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;

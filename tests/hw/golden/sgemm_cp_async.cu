@@ -14,25 +14,29 @@ extern "C" __global__ void __launch_bounds__(256, 2) asyncsim_sgemm_cp_async(
     Clocks* clocks) {
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
-  const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_a_tile = 0;                // 2 x f32 128 x 8
+  constexpr int at_b_tile = 8192;             // 2 x f32 8 x 128
+  const int block_x = blockIdx.x;
+  const int block_y = blockIdx.y;
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
-  Guard guard{report, false};
-  if (warp == 7 && elect_one()) { clock_mark(clocks, 8, 0); }
+  const int warp_in_role = warp;
+  const int thread_in_role = threadIdx.x;
+  if (warp == 7 && elect_one()) {
+    clock_mark(clocks, 8, 0);
+  }
   int v_read_stage, v_write_stage;
   float f_acc[64];
   float f_old[16];
   if (a_steps > 0) {
     // #0 CpAsync (sgemm_cp_async.py)
-    cp_async<16>(smem_base + (thread_in_role >> 1) * 32 + (thread_in_role & 1) * 16, t_a + ((thread_in_role >> 1) + block_x * 128) * stride_a_0 + (thread_in_role & 1) * 4);
+    cp_async<16>(smem_base + (thread_in_role >> 1) * 32 + (thread_in_role & 1) * 16 + at_a_tile, t_a + ((thread_in_role >> 1) + block_x * 128) * stride_a_0 + (thread_in_role & 1) * 4);
     // #1 CpAsync (sgemm_cp_async.py)
-    cp_async<16>(smem_base + (thread_in_role >> 5) * 512 + (thread_in_role & 31) * 16 + 8192, t_b + ((thread_in_role >> 5)) * stride_b_0 + (thread_in_role & 31) * 4 + block_y * 128);
+    cp_async<16>(smem_base + (thread_in_role >> 5) * 512 + (thread_in_role & 31) * 16 + at_b_tile, t_b + ((thread_in_role >> 5)) * stride_b_0 + (thread_in_role & 31) * 4 + block_y * 128);
   }
   // #2 CommitGroup (sgemm_cp_async.py)
   cp_async_commit();
-  // #3 Compute (sgemm_cp_async.py)
+  // #3 Compute clear (sgemm_cp_async.py)
   {
     auto& acc = f_acc;
     #pragma unroll
@@ -48,21 +52,23 @@ extern "C" __global__ void __launch_bounds__(256, 2) asyncsim_sgemm_cp_async(
     __syncthreads();
     if ((v_t + 1) < a_steps) {
       // #6 CpAsync (sgemm_cp_async.py)
-      cp_async<16>(smem_base + v_write_stage * 4096 + (thread_in_role >> 1) * 32 + (thread_in_role & 1) * 16, t_a + ((thread_in_role >> 1) + block_x * 128) * stride_a_0 + (thread_in_role & 1) * 4 + v_t * 8 + 8);
+      cp_async<16>(smem_base + v_write_stage * 4096 + (thread_in_role >> 1) * 32 + (thread_in_role & 1) * 16 + at_a_tile, t_a + ((thread_in_role >> 1) + block_x * 128) * stride_a_0 + (thread_in_role & 1) * 4 + v_t * 8 + 8);
       // #7 CpAsync (sgemm_cp_async.py)
-      cp_async<16>(smem_base + v_write_stage * 4096 + (thread_in_role >> 5) * 512 + (thread_in_role & 31) * 16 + 8192, t_b + ((thread_in_role >> 5) + v_t * 8 + 8) * stride_b_0 + (thread_in_role & 31) * 4 + block_y * 128);
+      cp_async<16>(smem_base + v_write_stage * 4096 + (thread_in_role >> 5) * 512 + (thread_in_role & 31) * 16 + at_b_tile, t_b + ((thread_in_role >> 5) + v_t * 8 + 8) * stride_b_0 + (thread_in_role & 31) * 4 + block_y * 128);
     }
     // #8 CommitGroup (sgemm_cp_async.py)
     cp_async_commit();
-    // #9 Compute (sgemm_cp_async.py)
+    // #9 Compute outer_products (sgemm_cp_async.py)
     {
       auto& acc = f_acc;
-      const int a_base = v_read_stage * 4096;
-      constexpr int a_rows = 128, a_cols = 8;
-      auto a = [&](int i0, int i1) -> float& { return *(float*)(smem + a_base + ((i0) * 8 + i1) * 4); };
-      const int b_base = v_read_stage * 4096 + 8192;
-      constexpr int b_rows = 8, b_cols = 128;
-      auto b = [&](int i0, int i1) -> float& { return *(float*)(smem + b_base + ((i0) * 128 + i1) * 4); };
+      const int a_base = v_read_stage * 4096 + at_a_tile;
+      auto a = [&](int i0, int i1) -> float& {
+        return *(float*)(smem + a_base + ((i0) * 8 + i1) * 4);
+      };
+      const int b_base = v_read_stage * 4096 + at_b_tile;
+      auto b = [&](int i0, int i1) -> float& {
+        return *(float*)(smem + b_base + ((i0) * 128 + i1) * 4);
+      };
       const int row = thread_in_role / 64 * 32 + lane / 16 * 2 + lane % 2;
       const int col = thread_in_role / 32 % 2 * 64 + lane / 2 % 8 * 4;
       #pragma unroll
@@ -107,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) asyncsim_sgemm_cp_async(
   load_vector(t_c + (block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 4) * stride_c_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4, f_old[8], f_old[9], f_old[10], f_old[11]);
   // #13 LdGlobal (sgemm_cp_async.py)
   load_vector(t_c + (block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 4) * stride_c_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4 + 32, f_old[12], f_old[13], f_old[14], f_old[15]);
-  // #14 Compute (sgemm_cp_async.py)
+  // #14 Compute scale_and_add (sgemm_cp_async.py)
   {
     float acc[16] = {f_acc[0], f_acc[1], f_acc[2], f_acc[3], f_acc[4], f_acc[5], f_acc[6], f_acc[7], f_acc[8], f_acc[9], f_acc[10], f_acc[11], f_acc[12], f_acc[13], f_acc[14], f_acc[15]};
     auto& old = f_old;
@@ -148,7 +154,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) asyncsim_sgemm_cp_async(
   load_vector(t_c + (block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 12) * stride_c_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4, f_old[8], f_old[9], f_old[10], f_old[11]);
   // #22 LdGlobal (sgemm_cp_async.py)
   load_vector(t_c + (block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 12) * stride_c_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4 + 32, f_old[12], f_old[13], f_old[14], f_old[15]);
-  // #23 Compute (sgemm_cp_async.py)
+  // #23 Compute scale_and_add (sgemm_cp_async.py)
   {
     float acc[16] = {f_acc[16], f_acc[17], f_acc[18], f_acc[19], f_acc[20], f_acc[21], f_acc[22], f_acc[23], f_acc[24], f_acc[25], f_acc[26], f_acc[27], f_acc[28], f_acc[29], f_acc[30], f_acc[31]};
     auto& old = f_old;
@@ -189,7 +195,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) asyncsim_sgemm_cp_async(
   load_vector(t_c + (block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 20) * stride_c_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4, f_old[8], f_old[9], f_old[10], f_old[11]);
   // #31 LdGlobal (sgemm_cp_async.py)
   load_vector(t_c + (block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 20) * stride_c_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4 + 32, f_old[12], f_old[13], f_old[14], f_old[15]);
-  // #32 Compute (sgemm_cp_async.py)
+  // #32 Compute scale_and_add (sgemm_cp_async.py)
   {
     float acc[16] = {f_acc[32], f_acc[33], f_acc[34], f_acc[35], f_acc[36], f_acc[37], f_acc[38], f_acc[39], f_acc[40], f_acc[41], f_acc[42], f_acc[43], f_acc[44], f_acc[45], f_acc[46], f_acc[47]};
     auto& old = f_old;
@@ -230,7 +236,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) asyncsim_sgemm_cp_async(
   load_vector(t_c + (block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 28) * stride_c_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4, f_old[8], f_old[9], f_old[10], f_old[11]);
   // #40 LdGlobal (sgemm_cp_async.py)
   load_vector(t_c + (block_x * 128 + (warp_in_role >> 1) * 32 + (lane >> 4) * 2 + (lane & 1) + 28) * stride_c_0 + block_y * 128 + (warp_in_role & 1) * 64 + ((lane >> 1) & 7) * 4 + 32, f_old[12], f_old[13], f_old[14], f_old[15]);
-  // #41 Compute (sgemm_cp_async.py)
+  // #41 Compute scale_and_add (sgemm_cp_async.py)
   {
     float acc[16] = {f_acc[48], f_acc[49], f_acc[50], f_acc[51], f_acc[52], f_acc[53], f_acc[54], f_acc[55], f_acc[56], f_acc[57], f_acc[58], f_acc[59], f_acc[60], f_acc[61], f_acc[62], f_acc[63]};
     auto& old = f_old;

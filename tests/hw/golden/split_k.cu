@@ -9,21 +9,31 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_split_k(
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_a_tile = 0;                // 2 x bf16 128 x 16, swizzled by 32
+  constexpr int at_b_tile = 8192;             // 2 x bf16 64 x 16, swizzled by 32
+  constexpr int at_strips = 12288;            // 2 x f32 128 x 32, swizzled by 128
+  constexpr int at_full = 45056;              // 2 x mbarrier
+  constexpr int at_empty = 45072;             // 2 x mbarrier
+  const int block_x = blockIdx.x;
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
-  if (warp == 11 && elect_one()) { clock_mark(clocks, 12, 0); tma_prefetch_map(m_a_map); tma_prefetch_map(m_b_map); tma_prefetch_map(m_c_map); }
+  const int warp_in_role = warp;
+  if (warp == 11 && elect_one()) {
+    clock_mark(clocks, 12, 0);
+    tma_prefetch_map(m_a_map);
+    tma_prefetch_map(m_b_map);
+    tma_prefetch_map(m_c_map);
+  }
   if (warp_in_role == 0 && elect_one()) {
     // #0 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 45056, 1);
+    mbar_init(smem_base + at_full, 1);
     // #1 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 45064, 1);
+    mbar_init(smem_base + 8 + at_full, 1);
     // #2 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 45072, 2);
+    mbar_init(smem_base + at_empty, 2);
     // #3 MbarrierInit (gemm_operands.py)
-    mbar_init(smem_base + 45080, 2);
+    mbar_init(smem_base + 8 + at_empty, 2);
     // #4 FenceMbarrierInit (gemm_operands.py)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -31,42 +41,37 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_split_k(
   __syncthreads();
   if (warp < 8) {  // role consumer
     const int warp_in_role = warp;
-    const int thread_in_role = warp_in_role * 32 + lane;
-    int v_stage, v_phase, v_done_stage, v_done_phase;
+    int v_stage, v_phase, v_done_stage;
     float f_acc0[32] = {};
     // #6 SetMaxNReg (gemm_operands.py)
     asm volatile("setmaxnreg.inc.sync.aligned.u32 232;" ::: "memory");
     v_stage = 0;
     v_phase = 0;
     v_done_stage = 0;
-    v_done_phase = 0;
     #pragma unroll 1
     for (int v_t = 0, n_t = floor_div<132>(a_parts - block_x + 131); v_t < n_t; ++v_t) {
       #pragma unroll 1
       for (int v_i = 0, n_i = min(a_steps - ((block_x + v_t * 132) & 15) * 64, 64); v_i < n_i; ++v_i) {
         // #7 MbarrierWait (gemm_operands.py)
-        mbar_wait(guard, smem_base + v_stage * 8 + 45056, v_phase, 7, v_i);
+        mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 7, v_i);
         // #8 WgmmaFence (gemm_operands.py)
         wgmma_fence();
         // #9 WgmmaMmaAsync (gemm_operands.py)
-        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 256 + (warp_in_role >> 2) * 128 + 65536, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 66048, 0xc0000010), (v_i != 0));
+        wgmma_m64n64k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 256 + (warp_in_role >> 2) * 128 + 65536 + at_a_tile / 16, 0xc0000010), wgmma_desc(smem_desc + v_stage * 128 + 65536 + at_b_tile / 16, 0xc0000010), (v_i != 0));
         // #10 CommitGroup (gemm_operands.py)
         wgmma_commit();
         // #11 WaitGroup (split_k.py)
         wgmma_wait<1>();
         if (v_i >= 1) {
           if ((warp_in_role & 3) == 0) {
-            if (elect_one()) {
-              if (guard.aborted) goto abandoned_12;
+            if (elect_one() && !guard.aborted) {
               // #12 MbarrierArrive (gemm_operands.py)
-              mbar_arrive(smem_base + v_done_stage * 8 + 45072);
-            abandoned_12:;
+              mbar_arrive(smem_base + v_done_stage * 8 + at_empty);
             }
           }
           v_done_stage = v_done_stage + 1;
           if (v_done_stage == 2) {
             v_done_stage = 0;
-            v_done_phase = (v_done_phase ^ 1);
           }
         }
         v_stage = v_stage + 1;
@@ -79,33 +84,29 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_split_k(
       wgmma_wait<0>();
       pin(f_acc0);
       if ((warp_in_role & 3) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_14;
+        if (elect_one() && !guard.aborted) {
           // #14 MbarrierArrive (gemm_operands.py)
-          mbar_arrive(smem_base + v_done_stage * 8 + 45072);
-        abandoned_14:;
+          mbar_arrive(smem_base + v_done_stage * 8 + at_empty);
         }
       }
       v_done_stage = v_done_stage + 1;
       if (v_done_stage == 2) {
         v_done_stage = 0;
-        v_done_phase = (v_done_phase ^ 1);
       }
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_15;
+        if (elect_one() && !guard.aborted) {
           // #15 WaitGroup (gemm_epilogue.py)
           bulk_wait_read<1>();
-        abandoned_15:;
         }
       }
       // #16 BarSync (split_k.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
-      // #17 Compute (gemm_epilogue.py)
+      // #17 Compute strip_f32 (gemm_epilogue.py)
       {
-        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + 12288;
-        constexpr int strip_rows = 16, strip_cols = 32;
-        auto strip = [&](int i0, int i1) -> float& { return *(float*)(smem + swizzled<112>(strip_base + ((i0) * 32 + i1) * 4)); };
+        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + at_strips;
+        auto strip = [&](int i0, int i1) -> float& {
+          return *(float*)(smem + swizzled<112>(strip_base + ((i0) * 32 + i1) * 4));
+        };
         float acc[16] = {f_acc0[0], f_acc0[1], f_acc0[2], f_acc0[3], f_acc0[4], f_acc0[5], f_acc0[6], f_acc0[7], f_acc0[8], f_acc0[9], f_acc0[10], f_acc0[11], f_acc0[12], f_acc0[13], f_acc0[14], f_acc0[15]};
         #pragma unroll
         for (int r = 0; r < 16; r += 2) {
@@ -118,30 +119,27 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_split_k(
       // #19 BarSync (split_k.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_20;
+        if (elect_one() && !guard.aborted) {
           // #20 TmaStore (split_k.py)
-          tma_reduce_add_2d(m_c_map, smem_base + 12288, (((block_x + v_t * 132) >> 4) >> 5) * 512 + ((((block_x + v_t * 132) >> 4) & 31) & 7) * 64, ((((block_x + v_t * 132) >> 4) & 31) >> 3) * 128);
+          tma_reduce_add_2d(m_c_map, smem_base + at_strips, (((block_x + v_t * 132) >> 4) >> 5) * 512 + ((((block_x + v_t * 132) >> 4) & 31) & 7) * 64, ((((block_x + v_t * 132) >> 4) & 31) >> 3) * 128);
           // #21 CommitGroup (gemm_epilogue.py)
           bulk_commit();
-        abandoned_20:;
         }
       }
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_22;
+        if (elect_one() && !guard.aborted) {
           // #22 WaitGroup (gemm_epilogue.py)
           bulk_wait_read<1>();
-        abandoned_22:;
         }
       }
       // #23 BarSync (split_k.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
-      // #24 Compute (gemm_epilogue.py)
+      // #24 Compute strip_f32 (gemm_epilogue.py)
       {
-        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + 28672;
-        constexpr int strip_rows = 16, strip_cols = 32;
-        auto strip = [&](int i0, int i1) -> float& { return *(float*)(smem + swizzled<112>(strip_base + ((i0) * 32 + i1) * 4)); };
+        const int strip_base = (warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + 16384 + at_strips;
+        auto strip = [&](int i0, int i1) -> float& {
+          return *(float*)(smem + swizzled<112>(strip_base + ((i0) * 32 + i1) * 4));
+        };
         float acc[16] = {f_acc0[16], f_acc0[17], f_acc0[18], f_acc0[19], f_acc0[20], f_acc0[21], f_acc0[22], f_acc0[23], f_acc0[24], f_acc0[25], f_acc0[26], f_acc0[27], f_acc0[28], f_acc0[29], f_acc0[30], f_acc0[31]};
         #pragma unroll
         for (int r = 0; r < 16; r += 2) {
@@ -154,29 +152,24 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_split_k(
       // #26 BarSync (split_k.py)
       asm volatile("bar.sync 1, 256;" ::: "memory");
       if ((warp_in_role & 7) == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_27;
+        if (elect_one() && !guard.aborted) {
           // #27 TmaStore (split_k.py)
-          tma_reduce_add_2d(m_c_map, smem_base + 28672, (((block_x + v_t * 132) >> 4) >> 5) * 512 + ((((block_x + v_t * 132) >> 4) & 31) & 7) * 64 + 32, ((((block_x + v_t * 132) >> 4) & 31) >> 3) * 128);
+          tma_reduce_add_2d(m_c_map, smem_base + 16384 + at_strips, (((block_x + v_t * 132) >> 4) >> 5) * 512 + ((((block_x + v_t * 132) >> 4) & 31) & 7) * 64 + 32, ((((block_x + v_t * 132) >> 4) & 31) >> 3) * 128);
           // #28 CommitGroup (gemm_epilogue.py)
           bulk_commit();
-        abandoned_27:;
         }
       }
     }
     if ((warp_in_role & 7) == 0) {
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_29;
+      if (elect_one() && !guard.aborted) {
         // #29 WaitGroup (gemm_epilogue.py)
         bulk_wait_read<0>();
-      abandoned_29:;
       }
     }
     if (guard.aborted) drain();
     if (elect_one()) clock_mark(clocks, 12, 1 + warp);
   } else if (warp < 12) {  // role producer
     const int warp_in_role = warp - 8;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     // #30 SetMaxNReg (gemm_operands.py)
     asm volatile("setmaxnreg.dec.sync.aligned.u32 40;" ::: "memory");
@@ -188,13 +181,13 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_split_k(
         #pragma unroll 1
         for (int v_i = 0, n_i = min(a_steps - ((block_x + v_t * 132) & 15) * 64, 64); v_i < n_i; ++v_i) {
           // #31 MbarrierWait (gemm_operands.py)
-          if (!mbar_wait(guard, smem_base + v_stage * 8 + 45072, v_phase, 31, v_i)) goto abandoned_31;
+          if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 31, v_i)) goto abandoned_31;
           // #32 MbarrierArriveExpectTx (gemm_operands.py)
-          mbar_arrive_expect_tx(smem_base + v_stage * 8 + 45056, 6144);
+          mbar_arrive_expect_tx(smem_base + v_stage * 8 + at_full, 6144);
           // #33 TmaLoad (gemm_operands.py)
-          tma_load(smem_base + v_stage * 4096, m_a_map, smem_base + v_stage * 8 + 45056, ((block_x + v_t * 132) & 15) * 1024 + v_i * 16, ((((block_x + v_t * 132) >> 4) & 31) >> 3) * 128);
+          tma_load(smem_base + v_stage * 4096 + at_a_tile, m_a_map, smem_base + v_stage * 8 + at_full, ((block_x + v_t * 132) & 15) * 1024 + v_i * 16, ((((block_x + v_t * 132) >> 4) & 31) >> 3) * 128);
           // #34 TmaLoad (gemm_operands.py)
-          tma_load(smem_base + v_stage * 2048 + 8192, m_b_map, smem_base + v_stage * 8 + 45056, ((block_x + v_t * 132) & 15) * 1024 + v_i * 16, (((block_x + v_t * 132) >> 4) >> 5) * 512 + ((((block_x + v_t * 132) >> 4) & 31) & 7) * 64);
+          tma_load(smem_base + v_stage * 2048 + at_b_tile, m_b_map, smem_base + v_stage * 8 + at_full, ((block_x + v_t * 132) & 15) * 1024 + v_i * 16, (((block_x + v_t * 132) >> 4) >> 5) * 512 + ((((block_x + v_t * 132) >> 4) & 31) & 7) * 64);
           v_stage = v_stage + 1;
           if (v_stage == 2) {
             v_stage = 0;

@@ -6,18 +6,17 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_sync_copy(
     u32* report,
     Clocks* clocks) {
   extern __shared__ __align__(1024) unsigned char smem[];
-  const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
-  const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
-  const int lane = threadIdx.x & 31;
+  constexpr int at_stage = 0;                 // f32 32 x 32
+  const int block_x = blockIdx.x;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
-  Guard guard{report, false};
-  if (warp == 3 && elect_one()) { clock_mark(clocks, 4, 0); }
+  const int thread_in_role = threadIdx.x;
+  if (warp == 3 && elect_one()) {
+    clock_mark(clocks, 4, 0);
+  }
   u32 f_hash[1];
   float f_unit[2];
   float f_held[8];
-  // #0 Compute (sync_copy.py)
+  // #0 Compute hash_init (sync_copy.py)
   {
     auto& hash = f_hash;
     auto& unit = f_unit;
@@ -33,18 +32,21 @@ extern "C" __global__ void __launch_bounds__(128, 1) asyncsim_sync_copy(
     // #2 LdGlobal (sync_copy.py)
     load_vector(t_source + (thread_in_role >> 3) * 32 + (block_x * a_tiles) * 1024 + v_t * 1024 + (thread_in_role & 7) * 4 + 512, f_held[4], f_held[5], f_held[6], f_held[7]);
     // #3 StShared (sync_copy.py)
-    store_vector((float*)(smem + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16), f_held[0], f_held[1], f_held[2], f_held[3]);
+    store_vector((float*)(smem + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + at_stage), f_held[0], f_held[1], f_held[2], f_held[3]);
     // #4 StShared (sync_copy.py)
-    store_vector((float*)(smem + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 2048), f_held[4], f_held[5], f_held[6], f_held[7]);
+    store_vector((float*)(smem + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 2048 + at_stage), f_held[4], f_held[5], f_held[6], f_held[7]);
     // #5 BarSync (sync_copy.py)
     __syncthreads();
-    // #6 Compute (sync_copy.py)
+    // #6 Compute tile_hash (sync_copy.py)
     {
       auto& hash = f_hash;
       auto& unit = f_unit;
-      const int tile_base = 0;
-      constexpr int tile_rows = 32, tile_cols = 32;
-      auto tile = [&](int i0, int i1) -> float& { return *(float*)(smem + tile_base + ((i0) * 32 + i1) * 4); };
+      const int tile_base = at_stage;
+      constexpr int tile_rows = 32;
+      constexpr int tile_cols = 32;
+      auto tile = [&](int i0, int i1) -> float& {
+        return *(float*)(smem + tile_base + ((i0) * 32 + i1) * 4);
+      };
       constexpr int ffma = 4;
       float x = tile((thread_in_role / 8 + 8) % tile_rows, thread_in_role % tile_cols);
       #pragma unroll

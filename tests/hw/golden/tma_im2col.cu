@@ -9,21 +9,30 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
   const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_a = 0;                     // 2 x bf16 128 x 64, swizzled by 128
+  constexpr int at_b = 32768;                 // 2 x bf16 8 x 64, swizzled by 128
+  constexpr int at_full = 34816;              // 2 x mbarrier
+  constexpr int at_empty = 34832;             // 2 x mbarrier
+  const int block_x = blockIdx.x;
+  const int block_y = blockIdx.y;
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
-  if (warp == 4 && elect_one()) { clock_mark(clocks, 5, 0); tma_prefetch_map(m_image_map); tma_prefetch_map(m_weight_map); }
+  const int warp_in_role = warp;
+  if (warp == 4 && elect_one()) {
+    clock_mark(clocks, 5, 0);
+    tma_prefetch_map(m_image_map);
+    tma_prefetch_map(m_weight_map);
+  }
   if (warp_in_role == 0 && elect_one()) {
     // #0 MbarrierInit (tma_im2col.py)
-    mbar_init(smem_base + 34816, 1);
+    mbar_init(smem_base + at_full, 1);
     // #1 MbarrierInit (tma_im2col.py)
-    mbar_init(smem_base + 34824, 1);
+    mbar_init(smem_base + 8 + at_full, 1);
     // #2 MbarrierInit (tma_im2col.py)
-    mbar_init(smem_base + 34832, 1);
+    mbar_init(smem_base + at_empty, 1);
     // #3 MbarrierInit (tma_im2col.py)
-    mbar_init(smem_base + 34840, 1);
+    mbar_init(smem_base + 8 + at_empty, 1);
     // #4 FenceMbarrierInit (tma_im2col.py)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -31,7 +40,6 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
   __syncthreads();
   if (warp < 4) {  // role consumer
     const int warp_in_role = warp;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     float f_acc0[4] = {};
     float f_acc1[4] = {};
@@ -40,25 +48,25 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
     #pragma unroll 1
     for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
       // #6 MbarrierWait (tma_im2col.py)
-      mbar_wait(guard, smem_base + v_stage * 8 + 34816, v_phase, 6, v_i);
+      mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 6, v_i);
       // #7 WgmmaFence (tma_im2col.py)
       wgmma_fence();
       // #8 WgmmaMmaAsync (tma_im2col.py)
-      wgmma_m64n8k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 1024 + 65536, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 67584, 0x40000040), (v_i != 0));
+      wgmma_m64n8k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 1024 + 65536 + at_a / 16, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 65536 + at_b / 16, 0x40000040), (v_i != 0));
       // #9 WgmmaMmaAsync (tma_im2col.py)
-      wgmma_m64n8k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 1024 + 65538, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 67586, 0x40000040), 1);
+      wgmma_m64n8k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 1024 + 65538 + at_a / 16, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 65538 + at_b / 16, 0x40000040), 1);
       // #10 WgmmaMmaAsync (tma_im2col.py)
-      wgmma_m64n8k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 1024 + 65540, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 67588, 0x40000040), 1);
+      wgmma_m64n8k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 1024 + 65540 + at_a / 16, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 65540 + at_b / 16, 0x40000040), 1);
       // #11 WgmmaMmaAsync (tma_im2col.py)
-      wgmma_m64n8k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 1024 + 65542, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 67590, 0x40000040), 1);
+      wgmma_m64n8k16_f32_bf16_bf16(f_acc0, wgmma_desc(smem_desc + v_stage * 1024 + 65542 + at_a / 16, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 65542 + at_b / 16, 0x40000040), 1);
       // #12 WgmmaMmaAsync (tma_im2col.py)
-      wgmma_m64n8k16_f32_bf16_bf16(f_acc1, wgmma_desc(smem_desc + v_stage * 1024 + 66048, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 67584, 0x40000040), (v_i != 0));
+      wgmma_m64n8k16_f32_bf16_bf16(f_acc1, wgmma_desc(smem_desc + v_stage * 1024 + 66048 + at_a / 16, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 65536 + at_b / 16, 0x40000040), (v_i != 0));
       // #13 WgmmaMmaAsync (tma_im2col.py)
-      wgmma_m64n8k16_f32_bf16_bf16(f_acc1, wgmma_desc(smem_desc + v_stage * 1024 + 66050, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 67586, 0x40000040), 1);
+      wgmma_m64n8k16_f32_bf16_bf16(f_acc1, wgmma_desc(smem_desc + v_stage * 1024 + 66050 + at_a / 16, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 65538 + at_b / 16, 0x40000040), 1);
       // #14 WgmmaMmaAsync (tma_im2col.py)
-      wgmma_m64n8k16_f32_bf16_bf16(f_acc1, wgmma_desc(smem_desc + v_stage * 1024 + 66052, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 67588, 0x40000040), 1);
+      wgmma_m64n8k16_f32_bf16_bf16(f_acc1, wgmma_desc(smem_desc + v_stage * 1024 + 66052 + at_a / 16, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 65540 + at_b / 16, 0x40000040), 1);
       // #15 WgmmaMmaAsync (tma_im2col.py)
-      wgmma_m64n8k16_f32_bf16_bf16(f_acc1, wgmma_desc(smem_desc + v_stage * 1024 + 66054, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 67590, 0x40000040), 1);
+      wgmma_m64n8k16_f32_bf16_bf16(f_acc1, wgmma_desc(smem_desc + v_stage * 1024 + 66054 + at_a / 16, 0x40000040), wgmma_desc(smem_desc + v_stage * 64 + 65542 + at_b / 16, 0x40000040), 1);
       // #16 CommitGroup (tma_im2col.py)
       wgmma_commit();
       // #17 WaitGroup (tma_im2col.py)
@@ -66,11 +74,9 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
       pin(f_acc0);
       pin(f_acc1);
       if (warp_in_role == 0) {
-        if (elect_one()) {
-          if (guard.aborted) goto abandoned_18;
+        if (elect_one() && !guard.aborted) {
           // #18 MbarrierArrive (tma_im2col.py)
-          mbar_arrive(smem_base + v_stage * 8 + 34832);
-        abandoned_18:;
+          mbar_arrive(smem_base + v_stage * 8 + at_empty);
         }
       }
       v_stage = v_stage + 1;
@@ -94,8 +100,6 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
     if (guard.aborted) drain();
     if (elect_one()) clock_mark(clocks, 5, 1 + warp);
   } else if (warp < 5) {  // role producer
-    const int warp_in_role = warp - 4;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     if (elect_one()) {
       v_stage = 0;
@@ -103,13 +107,13 @@ extern "C" __global__ void __launch_bounds__(160, 1) asyncsim_tma_im2col(
       #pragma unroll 1
       for (int v_i = 0, n_i = a_steps; v_i < n_i; ++v_i) {
         // #24 MbarrierWait (tma_im2col.py)
-        if (!mbar_wait(guard, smem_base + v_stage * 8 + 34832, v_phase, 24, v_i)) goto abandoned_24;
+        if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 24, v_i)) goto abandoned_24;
         // #25 MbarrierArriveExpectTx (tma_im2col.py)
-        mbar_arrive_expect_tx(smem_base + v_stage * 8 + 34816, 17408);
+        mbar_arrive_expect_tx(smem_base + v_stage * 8 + at_full, 17408);
         // #26 TmaLoad (tma_im2col.py)
-        tma_load_im2col_4d(smem_base + v_stage * 16384, m_image_map, smem_base + v_stage * 8 + 34816, (v_i & 1) * 64, floor_mod<56>(block_x * 128) - 1, floor_mod<13>(floor_div<56>(block_x * 128)) - 1, floor_div<728>(block_x * 128), floor_mod<3>((v_i >> 1)), floor_div<3>((v_i >> 1)));
+        tma_load_im2col_4d(smem_base + v_stage * 16384 + at_a, m_image_map, smem_base + v_stage * 8 + at_full, (v_i & 1) * 64, floor_mod<56>(block_x * 128) - 1, floor_mod<13>(floor_div<56>(block_x * 128)) - 1, floor_div<728>(block_x * 128), floor_mod<3>((v_i >> 1)), floor_div<3>((v_i >> 1)));
         // #27 TmaLoad (tma_im2col.py)
-        tma_load(smem_base + v_stage * 1024 + 32768, m_weight_map, smem_base + v_stage * 8 + 34816, v_i * 64, block_y * 8);
+        tma_load(smem_base + v_stage * 1024 + at_b, m_weight_map, smem_base + v_stage * 8 + at_full, v_i * 64, block_y * 8);
         v_stage = v_stage + 1;
         if (v_stage == 2) {
           v_stage = 0;

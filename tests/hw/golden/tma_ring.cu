@@ -7,22 +7,27 @@ extern "C" __global__ void __launch_bounds__(96, 1) asyncsim_tma_ring(
     Clocks* clocks) {
   extern __shared__ __align__(1024) unsigned char smem[];
   const u32 smem_base = (u32)__cvta_generic_to_shared(smem);
-  const u32 smem_desc = smem_base >> 4;
-  const int block_x = blockIdx.x, block_y = blockIdx.y, block_z = blockIdx.z;
+  constexpr int at_ring = 0;                  // 2 x f32 8 x 32
+  constexpr int at_full = 2048;               // 2 x mbarrier
+  constexpr int at_empty = 2064;              // 2 x mbarrier
+  const int block_x = blockIdx.x;
   const int lane = threadIdx.x & 31;
   const int warp = __shfl_sync(0xffffffffu, threadIdx.x >> 5, 0);
-  const int warp_in_role = warp, thread_in_role = threadIdx.x;
   Guard guard{report, false};
-  if (warp == 2 && elect_one()) { clock_mark(clocks, 3, 0); tma_prefetch_map(m_source_map); }
+  const int warp_in_role = warp;
+  if (warp == 2 && elect_one()) {
+    clock_mark(clocks, 3, 0);
+    tma_prefetch_map(m_source_map);
+  }
   if (warp_in_role == 0 && elect_one()) {
     // #0 MbarrierInit (tma_ring.py)
-    mbar_init(smem_base + 2048, 1);
+    mbar_init(smem_base + at_full, 1);
     // #1 MbarrierInit (tma_ring.py)
-    mbar_init(smem_base + 2056, 1);
+    mbar_init(smem_base + 8 + at_full, 1);
     // #2 MbarrierInit (tma_ring.py)
-    mbar_init(smem_base + 2064, 2);
+    mbar_init(smem_base + at_empty, 2);
     // #3 MbarrierInit (tma_ring.py)
-    mbar_init(smem_base + 2072, 2);
+    mbar_init(smem_base + 8 + at_empty, 2);
     // #4 FenceMbarrierInit (tma_ring.py)
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -34,7 +39,7 @@ extern "C" __global__ void __launch_bounds__(96, 1) asyncsim_tma_ring(
     int v_stage, v_phase;
     u32 f_hash[1];
     float f_unit[2];
-    // #6 Compute (tma_ring.py)
+    // #6 Compute hash_init (tma_ring.py)
     {
       auto& hash = f_hash;
       auto& unit = f_unit;
@@ -48,14 +53,17 @@ extern "C" __global__ void __launch_bounds__(96, 1) asyncsim_tma_ring(
     #pragma unroll 1
     for (int v_i = 0, n_i = a_tiles; v_i < n_i; ++v_i) {
       // #7 MbarrierWait (tma_ring.py)
-      mbar_wait(guard, smem_base + v_stage * 8 + 2048, v_phase, 7, v_i);
-      // #8 Compute (tma_ring.py)
+      mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 7, v_i);
+      // #8 Compute tile_hash (tma_ring.py)
       {
         auto& hash = f_hash;
         auto& unit = f_unit;
-        const int tile_base = v_stage * 1024;
-        constexpr int tile_rows = 8, tile_cols = 32;
-        auto tile = [&](int i0, int i1) -> float& { return *(float*)(smem + tile_base + ((i0) * 32 + i1) * 4); };
+        const int tile_base = v_stage * 1024 + at_ring;
+        constexpr int tile_rows = 8;
+        constexpr int tile_cols = 32;
+        auto tile = [&](int i0, int i1) -> float& {
+          return *(float*)(smem + tile_base + ((i0) * 32 + i1) * 4);
+        };
         constexpr int ffma = 4;
         float x = tile((thread_in_role / 8 + 8) % tile_rows, thread_in_role % tile_cols);
         #pragma unroll
@@ -66,11 +74,9 @@ extern "C" __global__ void __launch_bounds__(96, 1) asyncsim_tma_ring(
       asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
       // #10 BarWarpSync (tma_ring.py)
       __syncwarp();
-      if (elect_one()) {
-        if (guard.aborted) goto abandoned_11;
+      if (elect_one() && !guard.aborted) {
         // #11 MbarrierArrive (tma_ring.py)
-        mbar_arrive(smem_base + v_stage * 8 + 2064);
-      abandoned_11:;
+        mbar_arrive(smem_base + v_stage * 8 + at_empty);
       }
       v_stage = v_stage + 1;
       if (v_stage == 2) {
@@ -83,8 +89,6 @@ extern "C" __global__ void __launch_bounds__(96, 1) asyncsim_tma_ring(
     if (guard.aborted) drain();
     if (elect_one()) clock_mark(clocks, 3, 1 + warp);
   } else if (warp < 3) {  // role producer
-    const int warp_in_role = warp - 2;
-    const int thread_in_role = warp_in_role * 32 + lane;
     int v_stage, v_phase;
     if (elect_one()) {
       v_stage = 0;
@@ -92,11 +96,11 @@ extern "C" __global__ void __launch_bounds__(96, 1) asyncsim_tma_ring(
       #pragma unroll 1
       for (int v_i = 0, n_i = a_tiles; v_i < n_i; ++v_i) {
         // #13 MbarrierWait (tma_ring.py)
-        if (!mbar_wait(guard, smem_base + v_stage * 8 + 2064, v_phase, 13, v_i)) goto abandoned_13;
+        if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 13, v_i)) goto abandoned_13;
         // #14 MbarrierArriveExpectTx (tma_ring.py)
-        mbar_arrive_expect_tx(smem_base + v_stage * 8 + 2048, 1024);
+        mbar_arrive_expect_tx(smem_base + v_stage * 8 + at_full, 1024);
         // #15 TmaLoad (tma_ring.py)
-        tma_load(smem_base + v_stage * 1024, m_source_map, smem_base + v_stage * 8 + 2048, 0, (block_x * a_tiles) * 8 + v_i * 8);
+        tma_load(smem_base + v_stage * 1024 + at_ring, m_source_map, smem_base + v_stage * 8 + at_full, 0, (block_x * a_tiles) * 8 + v_i * 8);
         v_stage = v_stage + 1;
         if (v_stage == 2) {
           v_stage = 0;
