@@ -95,13 +95,9 @@ def online_softmax(n: int, hdim: int, *, first: bool) -> ComputeDef:
             _fragment("total", AccessMode.WRITE if first else AccessMode.READ_WRITE),
             _fragment("fade", AccessMode.WRITE),
         ),
-        work=lambda: Work(
-            ffma=n + 8,
-            alu=n // 2 + 8,
-            mufu=n // 2 + 2,
-            shuffle=4,
-            chain_alu=n // 4,
-            chain_ffma=n // 4,
+        work=lambda: (  # the maxima of two rows, by lanes and then between them; the exponentials
+            Work(alu=n // 2 + 8, shuffle=4, chain_alu=n // 4 + 14),
+            Work(ffma=n + 8, mufu=n // 2 + 2, chain_ffma=n // 4),
         ),
         cuda=f"""
             const float scale = {scale:.9g}f;

@@ -333,7 +333,7 @@ class ComputeDef:
 
     name: str
     operands: tuple[ComputeOperand, ...]
-    work: Callable[..., Work]
+    work: Callable[..., Work | tuple[Work, ...]]
     cuda: str
     numpy: Callable[..., Any]
 

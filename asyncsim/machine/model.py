@@ -209,6 +209,13 @@ class Wgmma:
     commit_cycles: Cycles
     wait_cycles: Cycles  # wait_group on nothing
     queue_depth: Count  # instructions of a warpgroup in flight before its issue stalls
+    # Intervals of arithmetic on a sub-partition while the tensor core is busy, and what it loses:
+    # to an FFMA that nothing slower spaces out, and to ALU work with A in registers.
+    beside_alu_cycles: Cycles  # and conversions
+    beside_mufu_cycles: Cycles
+    beside_shuffle_cycles: Cycles
+    beside_lost_ffma_cycles: Cycles
+    beside_lost_alu_cycles: Cycles
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode, ComputeDef, Work
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
+from asyncsim.sim.beside import WHOLE, beside, slower
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import L2_WRITE, STORE, Cause
 from asyncsim.sim.sectors import sectors_of
@@ -112,30 +113,48 @@ def _compute_maker(b: Bound, op: ops.Compute) -> Maker:
     def key(values: Values) -> tuple[int, ...]:
         return tuple([i(values) for i in ints])
 
+    spacing = _spacing(b, op)
     writes = any(f.kind == "smem" and f.mode is not AccessMode.READ for f, _ in pairs)
 
     def build(values: Values) -> Step:
-        work = _work(defn, dict(zip(formals, key(values), strict=True)), op)
-        chain, loads, pipes = work_ticks(numbers, work)
+        phases = _phases(defn, dict(zip(formals, key(values), strict=True)), op)
+        timed = [work_ticks(numbers, work) for work in phases]
         most = max(partition_counts(b.model.warps.warps))
-        cost = max([chain, *(most * p for p in pipes)])
-        step = b.step(compute_in_place if writes else compute, cost)
-        step.name, step.value = defn.name, min(cost, loads)
-        step.work = (chain, *pipes)
-        step.amount = (work.lds_bytes + work.sts_bytes) * b.warps
-        step.shared = b.model.contended or step.amount >= LONG_PORT_USE
+        costs = [max(chain, *(most * p for p in pipes)) for chain, _, pipes in timed]
+        step = b.step(compute_in_place if writes else compute, sum(costs))
+        step.name, step.value = defn.name, min(costs[0], timed[0][1])
+        step.work = tuple(map(sum, zip(*(pipes for _, _, pipes in timed), strict=True)))
+        step.amount = sum(work.lds_bytes + work.sts_bytes for work in phases) * b.warps
+        if b.model.products:
+            step.beside = beside(numbers, phases, costs, most, spacing)
+        step.shared = b.model.contended or b.model.products or step.amount >= LONG_PORT_USE
         return step
 
     return b.table(key, build)
 
 
-def _work(defn: ComputeDef, ints: dict[str, int], op: ops.Compute) -> Work:
+def _spacing(b: Bound, op: ops.Compute) -> int:
+    """Ticks of slower instructions in the computations next to this one, if they are known."""
+    if not b.model.products:
+        return 0
+    others = [o for o in b.model.runs[op.id] if all(f.kind != "int" for f in o.defn.operands)]
+    return sum(slower(b.model.numbers, w) for o in others for w in _phases(o.defn, {}, o))
+
+
+def _phases(defn: ComputeDef, ints: dict[str, int], op: ops.Compute) -> tuple[Work, ...]:
     """What the definition says of its cost; ScheduleError where that is no cost."""
     work: object = defn.work(**ints)
+    phases = work if isinstance(work, tuple) and work else (work,)
+    for phase in phases:
+        _check_work(defn, phase, op)
+    return phases
+
+
+def _check_work(defn: ComputeDef, work: object, op: ops.Compute) -> None:
     if not isinstance(work, Work):
         raise ScheduleError(
             f"work of compute {defn.name!r} returned {type(work).__name__}",
-            fix="return Work(...)",
+            fix="return Work(...), or a tuple of them",
             loc=op.loc,
         )
     for f in fields(Work):
@@ -145,7 +164,6 @@ def _work(defn: ComputeDef, ints: dict[str, int], op: ops.Compute) -> Work:
                 fix="counts are 0 or more",
                 loc=op.loc,
             )
-    return work
 
 
 def partition_counts(warps: tuple[int, ...]) -> list[int]:
@@ -229,23 +247,40 @@ def local(a: Agent, s: Step) -> bool:
 
 
 def _serve_pipes(a: Agent) -> None:
-    """Warps share the pipes of their sub-partition, and the shared-memory port."""
+    """Warps share the pipes of their sub-partition, and the shared-memory port.
+
+    While the tensor core is busy the pipes are slower: such parts of a computation are served one
+    by one, each as far as the tensor core is known to have work.
+    """
     s, sm = a.blocked, a.cta.sm
     assert s is not None
-    now, cause, rest = a.t, a.cause(), s.cost - s.value
+    now, cause, left = a.t, a.cause(), a.left
+    part, works, rest = left, s.work, s.cost - s.value
+    counts = partition_counts(a.warps.warps)
+    if s.beside is not None and sm.tensor.free > now:
+        part, works = s.beside.part(sm, now, left), s.beside.pipes
+        rest = max(rest, s.beside.own - s.value)
+        s.beside.delay(sm, now, part, max(counts), cause)
+    rest = rest * part // WHOLE
     end, why = now + rest, cause
-    for p, warps in enumerate(partition_counts(a.warps.warps)):
+    for p, warps in enumerate(counts):
         if not warps:
             continue
-        for pipe, work in zip(sm.pipes[p], s.work[1:], strict=True):
+        for pipe, work in zip(sm.pipes[p], works, strict=True):
             if work:
-                _, finish, _ = pipe.serve(now, warps * work, cause)
+                _, finish, _ = pipe.serve(now, warps * work * part // WHOLE, cause)
                 if finish > end and pipe.last is not None:
                     end, why = finish, pipe.last
-    if s.amount >= LONG_PORT_USE:
+    if s.amount >= LONG_PORT_USE and left == WHOLE:
         finish, last = sm.use_port(now, s.amount, cause)
         if finish > end:
             end, why = finish, last
+    if part < left:
+        a.left = left - part
+        _pass_time(a, s, rest, end, why)
+        a.model.clock.post(a.t, a.key, _serve_pipes, a)
+        return
+    a.left = WHOLE
     _go_on(a, s, rest, end, why)
 
 
@@ -263,12 +298,17 @@ def _serve_port(a: Agent) -> None:
 
 
 def _go_on(a: Agent, s: Step, ticks_: int, end: int, why: Cause) -> None:
+    _pass_time(a, s, ticks_, end, why)
+    a.advance()
+    a.model.drain()
+
+
+def _pass_time(a: Agent, s: Step, ticks_: int, end: int, why: Cause) -> None:
+    """An agent has worked for so long, and could go on at ``end`` if that is later."""
     a.t += ticks_
     a.comp += ticks_
     if end > a.t:
         a.enabled(s, end, why)
-    a.advance()
-    a.model.drain()
 
 
 # -- plain global memory -----------------------------------------------------------------------

@@ -17,7 +17,7 @@ def mma_maker(b: Bound, op: ops.WgmmaMmaAsync) -> Maker:
     """work = (interval, tail after it); amount = operand bytes read from shared memory."""
     numbers = b.model.numbers
     step = b.step(mma, ticks(numbers.curve("wgmma.issue_by_n").at(op.n)))
-    registers = isinstance(op.a, ops.FragmentRef)
+    registers = step.in_registers = isinstance(op.a, ops.FragmentRef)
     tail = numbers.exact("wgmma.tail_rs" if registers else "wgmma.tail_ss")
     step.work = (interval(numbers, op.n, rs=registers), ticks(tail - numbers.exact("wgmma.fence")))
     element = b.model.schedule.tile(op.b.tile).dtype.bytes

@@ -108,9 +108,9 @@ class Model:
         self.map_names = frozenset(m.name for m in schedule.of_kind(TensorMap))
         self.extras = self._wake_extras(n)
         turns, exited = turn_costs(schedule), left_alone(schedule)
-        contended = self._compute_shared()
+        contended, products = self._compute_shared(), ops.WgmmaMmaAsync in kinds
         self.binders = [
-            StepBinder(schedule, c, n, self.barriers, turns, contended, exited)
+            StepBinder(schedule, c, n, self.barriers, turns, contended, exited, products)
             for c in self.classes
         ]
         self.tensor_issuers = self._tensor_issuers()
@@ -201,7 +201,8 @@ class SmState:
         self.port = Fifo(PORT, n.fill())
         self.tensor = Pipe(TENSOR)
         self.warpgroups = 1  # that share the tensor core
-        self.operand_bytes = self.operand_ticks = 0
+        self.operand_bytes = self.operand_ticks = 0  # of the last wgmma
+        self.operands_in_registers = False
         self.smem = Fifo(SMEM, n.rate("smem.port"))
         self.lsu, self.store = Pipe(LSU), Pipe(STORE)
         self.products = [Pipe(TENSOR) for _ in range(4)]  # mma.sync, by sub-partition

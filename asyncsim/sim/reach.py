@@ -146,8 +146,15 @@ class ReachedWave:
         return self._loads.get((cta, op_id))
 
     def part(self, cta: int, op_id: int) -> Fraction | None:
-        """The part of a load that this CTA is first to touch, shared with those that are so at the
-        same turn; None for a load that does not go over a line."""
+        """The part of a load that DRAM carries for this CTA: of what it is first to touch its own
+        part, if others are so at the same turn; None for a load that does not go over a line."""
+        return self._first(cta, op_id, shared=True)
+
+    def first(self, cta: int, op_id: int) -> Fraction | None:
+        """The part of a load that nobody has touched at an earlier turn."""
+        return self._first(cta, op_id, shared=False)
+
+    def _first(self, cta: int, op_id: int, *, shared: bool) -> Fraction | None:
         found = self._loads.get((cta, op_id))
         if found is None:
             return None
@@ -156,7 +163,7 @@ class ReachedWave:
         for s in self.lines[line]:
             overlap = min(s.end, load.end) - max(s.start, load.start)
             if s.began == began and overlap > 0:
-                total += Fraction(overlap, s.ties)
+                total += Fraction(overlap, s.ties if shared else 1)
         return total / (load.end - load.start)
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from asyncsim.sim import do_compute
+from asyncsim.sim.beside import WHOLE
 from asyncsim.sim.do_matrix import Scoreboard, waits
 from asyncsim.sim.path import SYNC, Cause, after
 from asyncsim.sim.steps import Run, StateKey, Step
@@ -45,6 +46,7 @@ class Agent:
         "indices",
         "issue_label",
         "key",
+        "left",
         "loads_free",
         "model",
         "peeks",
@@ -88,6 +90,7 @@ class Agent:
         self.blocked: Step | None = None  # being executed, or what the agent is parked at
         self.indices: tuple[int, ...] = ()
         self.done: bool = False
+        self.left = WHOLE  # of a computation that is served in parts
         self.deferred: Step | None = None  # a compute whose register arithmetic is put off
         self.t: int = cta.start
         self.seg_t: int = cta.start

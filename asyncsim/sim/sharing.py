@@ -87,10 +87,11 @@ class Sharing:
         if wave is None:
             return PRIVATE_HIT if self.warm else PRIVATE_MISS
         share = wave.share(cta)
-        part = self._reached[number].part(cta, op_id)
-        if part is None:
+        reached = self._reached[number]
+        part, first = reached.part(cta, op_id), reached.first(cta, op_id)
+        if part is None or first is None:
             return share
-        return replace(share, miss=share.miss and 2 * part >= 1, dram=part.as_integer_ratio())
+        return replace(share, miss=share.miss and 2 * first >= 1, dram=part.as_integer_ratio())
 
     def _wave(self, number: int) -> dict[int, _Wave]:
         size = self._placement.wave_ctas

@@ -17,6 +17,7 @@ from asyncsim.ir.matrix import written_later
 from asyncsim.ir.op import GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule
+from asyncsim.sim.beside import Beside, runs
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.warps import WarpClass
 from asyncsim.stream.operands import Evaluator, Noting, Values
@@ -47,19 +48,22 @@ class Step:
     states: state registers of the lanes that execute it, written by an arrive or tested by a wait;
     name: of the tensor or map of a copy, of the token of a peek or wait; rank, peers: of another
     CTA whose barrier it is, and of those that a multicast reaches;
-    box: (tensor, start) of a global box; far: its rows are not adjacent; work: further ticks, by
-    handler. light: register arithmetic before it may be finished after it. polls: a wait that only
-    some lanes execute. shared: others of the SM want the same pipes. reads: registers that it waits
-    for, where they are written some time after the issue; writes: those that it writes so.
+    box: (tensor, start) of a global box; far: its rows are not adjacent; in_registers: A of a wgmma
+    is; work: further ticks, by handler; beside: what a computation takes while wgmma run. light:
+    register arithmetic before it may be finished after it. polls: a wait that only some lanes
+    execute. shared: others of the SM want the same pipes. reads: registers that it waits for, where
+    they are written some time after the issue; writes: those that it writes so.
     """
 
     __slots__ = (
         "amount",
         "barrier",
+        "beside",
         "box",
         "cost",
         "count",
         "far",
+        "in_registers",
         "light",
         "name",
         "op",
@@ -85,9 +89,10 @@ class Step:
         self.rank = -1
         self.peers: tuple[int, ...] = ()
         self.states: tuple[StateKey, ...] = ()
-        self.polls = self.light = self.shared = self.far = False
+        self.polls = self.light = self.shared = self.far = self.in_registers = False
         self.box: tuple[str, tuple[int, ...]] | None = None
         self.work: tuple[int, ...] = ()
+        self.beside: Beside | None = None
         self.reads: tuple[Registers, ...] = ()
         self.writes: Registers | None = None
 
@@ -203,12 +208,15 @@ class StepBinder:
         turns: dict[int, tuple[str, ...]],
         contended: bool,
         alone: frozenset[int],
+        products: bool,
     ) -> None:
         self.alone = alone  # ops of an elected lane whose warp's other lanes have exited
         self.schedule, self.warps, self.numbers = schedule, warps, numbers
         self.barriers = barriers
         self.written_later = written_later(schedule.ops())
         self.contended = contended  # several warps of the SM compute on one sub-partition
+        self.products = products  # wgmma run beside computations
+        self.runs = runs(schedule) if products else {}
         self._turns = turns
         self._makers: dict[int, Maker] = {}
         self._reads: dict[int, tuple[Expr, ...]] = {}

@@ -158,6 +158,7 @@ class Warpgroup:
         link = sm.tensor.last
         assert link is not None
         sm.operand_bytes, sm.operand_ticks = step.amount, work
+        sm.operands_in_registers = step.in_registers
         if sm.rec is not None:
             sm.rec.engine(sm, "tensor", step.name, start, end)
         self._ends.append((end, link))

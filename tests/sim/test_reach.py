@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from asyncsim.ir import op as ops
 from asyncsim.machine import load_machine
+from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.flash_attention import flash_attention
 from asyncsim.sim.placement import place
 from asyncsim.sim.reach import Reach, ReachedWave, Touch, segments
@@ -36,6 +37,7 @@ def test_those_that_begin_together_share_what_they_all_go_over() -> None:
     wave = ReachedWave({(0, 0): touch(0, 2), (1, 0): touch(0, 4)})
     assert wave.part(0, 0) == Fraction(1, 2)
     assert wave.part(1, 0) == Fraction(64 + 128, 256)
+    assert (wave.first(0, 0), wave.first(1, 0)) == (1, 1)  # and all of them wait for DRAM
 
 
 def test_loads_of_a_cta_are_one_reach() -> None:
@@ -69,6 +71,19 @@ def test_segments_agree_with_going_over_every_element(found: list[Reach]) -> Non
     expected = {at: (max(began), began.count(max(began))) for at, began in touched.items()}
     told = {at: (s.began, s.ties) for s in segments(found) for at in range(s.start, s.end)}
     assert told == expected
+
+
+def test_ctas_with_one_tile_each_share_as_if_all_made_the_same_turns() -> None:
+    """A persistent loop says that trip counts depend on the block; here they are all 1."""
+    schedule = cooperative_gemm.build({"m": 1024, "n": 1024, "k": 512})
+    sharing = Sharing(
+        schedule, place(schedule, H200, exact=True), 54_000_000, Fraction(1), warm=False
+    )
+    loads = [op.id for op in schedule.ops() if isinstance(op, ops.TmaLoad)]
+    for load in loads:
+        share = sharing.of(0, load)
+        assert share.miss
+        assert 0 < Fraction(*share.dram) <= Fraction(1, 4)
 
 
 def test_keys_under_a_causal_mask_come_from_dram_once() -> None:
