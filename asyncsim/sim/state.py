@@ -236,7 +236,7 @@ def _agent(s: State, a: Agent) -> None:
         return
     s.local.append((a.t, a.blocked))
     s.what += [_step(a, step) for step in (a.held, a.ahead, a.blocked, a.deferred)]
-    s.what.append(a.copies_landing is None)
+    s.what += [a.left, a.copies_landing is None]
     s.what += [[_held(key, held) for key, held in a.states.items()], tuple(a.peeks)]
     s.when += a.peeks.values()
     _groups(s, a.cp)
@@ -332,7 +332,8 @@ def _sm(s: State, sm: SmState) -> None:
             _pipe(s, server)
         else:
             _fifo(s, server)
-    s.what += [len(sm.starts), sm.operand_bytes, sm.operand_ticks, tuple(sm.maps)]
+    s.what += [sm.operand_bytes, sm.operand_ticks, sm.operands_in_registers]
+    s.what += [len(sm.starts), tuple(sm.maps)]
     s.when += [start for start, _ in sm.starts]
     s.when += sm.maps.values()
     s.what += [tuple(sm.tmem.live.items()), frozenset(sm.tmem.relinquished)]

@@ -107,7 +107,7 @@ class Step:
             *(self.op_id, self.run, self.cost, self.turn, self.count, self.amount, self.value),
             *(self.barrier, self.rank, self.peers, self.states, self.name, self.work),
             *(self.light, self.polls, self.shared, self.far, self.reads, self.writes),
-            self.box is None,
+            *(self.in_registers, self.beside, self.box is None),
         )
 
 

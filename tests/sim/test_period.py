@@ -35,6 +35,7 @@ from asyncsim.sim.scatter import Scatter
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.simulate import Options, run, simulate
 from asyncsim.sim.state import State
+from asyncsim.sim.steps import Step
 from asyncsim.sim.warpgroup import Warpgroup
 from asyncsim.sync import GroupQueue, MbarrierState, NamedBarrierState, RegisterPool
 from asyncsim.sync.cluster_barrier import ClusterBarrierState
@@ -233,6 +234,7 @@ LEFT_OUT = {
     Scoreboard: set(),
     Fifo: {"busy", "label", "_whole_num", "_whole_den", "_den"},
     Pipe: {"busy", "label"},
+    Step: {"op"},  # op_id says which
     Contents: {"_boxes", "_held", "_capacity", "record", "passed"},  # followed box by box
 }
 """By class: the fields that the state of a run leaves out, each for one of these reasons."""
@@ -242,7 +244,7 @@ FIELDS = {
     Agent: {
         *("ahead", "blocked", "bulk", "copies", "copies_landing", "cp", "deferred", "done"),
         *("held", "peeks", "states", "t", "tensor_done", "tmem_done", "tmem_free"),
-        *("scoreboard", "loads_free"),
+        *("scoreboard", "loads_free", "left"),
     },
     TimedMbarrier: {"cause", "done", "done_cause", "landed", "stamp", "waiters"},
     TimedNamedBarrier: {"cause", "left", "stamp", "waiters"},
@@ -270,6 +272,11 @@ FIELDS = {
     Fifo: {"_free", "_num", "last"},
     Pipe: {"free", "last"},
     Contents: set(),
+    Step: {
+        *("amount", "barrier", "beside", "box", "cost", "count", "far", "in_registers"),
+        *("light", "name", "op_id", "peers", "polls", "rank", "reads", "run", "shared"),
+        *("states", "turn", "value", "work", "writes"),
+    },
 }
 """By class: the fields that the state of a run holds."""
 
@@ -277,7 +284,14 @@ FIELDS = {
 @pytest.mark.parametrize("cls", LEFT_OUT)
 def test_every_field_is_in_the_state_or_left_out_for_a_reason(cls: type) -> None:
     """A new field has to be thought about: the state must hold it if it decides anything."""
-    tellers = (Warpgroup.state, Pace.state, Flights.state, Scoreboard.state, Fifo.clock.fget)
+    tellers = (
+        Warpgroup.state,
+        Pace.state,
+        Flights.state,
+        Scoreboard.state,
+        Step._told,
+        Fifo.clock.fget,
+    )
     sources = "".join(map(inspect.getsource, (state, *tellers, ClusterBarrierState.so_far)))
     left_out = LEFT_OUT[cls]
     slots = set(cls.__slots__)  # type: ignore[attr-defined]
@@ -296,6 +310,7 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
     assert set(vars(sm)) == {
         *("tma", "port", "tensor", "smem", "lsu", "store", "pipes", "products"),  # servers
         *("starts", "operand_bytes", "operand_ticks", "tmem", "tmem_waiters", "maps"),
+        "operands_in_registers",
         *("model", "index", "key", "queue_depth", "warpgroups", "rec"),  # fixed
     }
     assert set(vars(cta)) == {
