@@ -38,8 +38,8 @@ def report_json(
 
 def _prediction_json(p: Prediction | None) -> dict[str, Any]:
     if p is None:
-        keys = ("cycles", "time_us", "clock_mhz", "bound_by", "occupancy", "engines", "stalls")
-        return dict.fromkeys(keys)
+        keys = ["cycles", "time_us", "clock_mhz", "bound_by", "occupancy", "engines"]
+        return dict.fromkeys([*keys, "l2_read_bytes", "stalls"])
     return {
         "cycles": p.cycles,
         "time_us": round(p.time_us, 4),
@@ -52,6 +52,7 @@ def _prediction_json(p: Prediction | None) -> dict[str, Any]:
             "limited_by": p.occupancy.limited_by,
         },
         "engines": {name: round(share, 4) for name, share in p.engines.items()},
+        "l2_read_bytes": p.l2_read_bytes,
         "stalls": [
             {
                 "role": s.role,

@@ -98,6 +98,7 @@ class Tma:
     store_bytes_per_cycle: BytesPerCycle  # engine occupancy of a store
     reduce_bytes_per_cycle: BytesPerCycle
     reduce_device_bytes_per_cycle: BytesPerCycle  # what L2 takes of reductions, to lines apart
+    reduce_crowded_cycles: CyclesCurve  # what 8 KB of them take longer, by the size of the tensor
     min_copy_cycles: Cycles  # engine occupancy of the smallest copy
     copy_overhead_cycles: Cycles  # engine occupancy beside bytes / rate
     row_bytes: Bytes  # the engine moves at most one row of this size in a cycle

@@ -104,9 +104,11 @@ class Prediction:
     """A predicted run. ``cycles``: first CTA start to last CTA end, in SM cycles.
 
     ``path``: shares of the critical path by resource, they add up to 1. ``engines``: utilisation
-    by resource, 0..1. ``origins``: how many machine numbers were used, first by how they are known
-    ("measured", "inferred", "published", "assumed"), then by table of the machine file, e.g.
-    ``origins["assumed"]["tma"]``; ``assumed``: the sum of the last kind.
+    by resource, 0..1. ``l2_read_bytes``: what the loads of all CTAs ask L2 for, a multicast once,
+    before SMs that ask for the same lines at once are merged. ``origins``: how many machine numbers
+    were used, first by how they are known ("measured", "inferred", "published", "assumed"), then by
+    table of the machine file, e.g. ``origins["assumed"]["tma"]``; ``assumed``: the sum of the last
+    kind.
     ``assumed_share``: how much of the cycles rests on them, 0..1; None where they are few.
     """
 
@@ -117,6 +119,7 @@ class Prediction:
     occupancy: Occupancy
     path: dict[str, float]
     engines: dict[str, float]
+    l2_read_bytes: int
     stalls: tuple[Stall, ...]
     trace: Trace | None = None
     assumed: int = 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING, assert_never, cast
 
@@ -131,6 +132,8 @@ def _request(a: Agent, s: Step, indices: tuple[int, ...], start: int, cause: Cau
         cta.sm, cta, start, s.amount, s.amount, s.box, share, kind, cause, cause, together
     )
     cta.flights.add(landing)
+    if landing > cta.sm.landing[0]:
+        cta.sm.landing = landing, why
     if a.rec is not None:
         a.rec.flight(a, s, indices, start, landing)
     if not s.peers:
@@ -163,6 +166,9 @@ def _land(args: tuple[Agent, Cta, Step, int, Cause]) -> None:
 # -- TMA stores and bulk groups ----------------------------------------------------------------
 
 
+CROWDED = 8192  # bytes of reductions of which the machine file says how much longer they take
+
+
 def tma_store_maker(b: Bound, op: ops.StoreOp) -> Maker:
     """work = (engine occupancy, latency beside it); value: of a reduction, its bytes as L2 counts
     those of a store"""
@@ -174,7 +180,11 @@ def tma_store_maker(b: Bound, op: ops.StoreOp) -> Maker:
     step.work = (ticks(occupancy), numbers.ticks(latency))
     step.amount, step.count, step.name = amount, b.times, _engine_name(op)
     if op.reduce is not None:
-        step.value = int(amount * numbers.rate("l2.write") / numbers.rate("tma.reduce_device"))
+        # the lines of a small tensor are unevenly spread over L2, and the fullest part decides
+        tensor = b.model.schedule.tensor(op.dst.tensor)
+        crowded = numbers.curve("tma.reduce_crowded").at(prod(tensor.shape) * tensor.dtype.bytes)
+        taken = 1 / numbers.rate("tma.reduce_device") + Fraction(ticks(crowded), CROWDED)
+        step.value = int(amount * numbers.rate("l2.write") * taken)
     return b.constant(step)
 
 

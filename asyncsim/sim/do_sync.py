@@ -57,8 +57,11 @@ def inval(a: Agent, s: Step) -> bool:
 
 def arrive(a: Agent, s: Step) -> bool:
     """Takes effect for a sleeping waiter one hand-over after the arrive was issued."""
+    return _far(a) if s.work else _arrive(a, s)
+
+
+def _arrive(a: Agent, s: Step) -> bool:
     b = a.cta.barrier(s)
-    _fence(a, s)
     cause = a.cause()
     arrive_all(a, b, s, a.t + _handover(a, s), cause)
     a.t += s.cost
@@ -67,8 +70,11 @@ def arrive(a: Agent, s: Step) -> bool:
 
 
 def arrive_drop(a: Agent, s: Step) -> bool:
+    return _far(a) if s.work else _arrive_drop(a, s)
+
+
+def _arrive_drop(a: Agent, s: Step) -> bool:
     b = a.cta.barrier(s)
-    _fence(a, s)
     cause = a.cause()
     arrive_all(a, b, s, a.t + _handover(a, s), cause, drop=True)
     return fence(a, s)
@@ -83,11 +89,33 @@ def complete_tx(a: Agent, s: Step) -> bool:
     return fence(a, s)
 
 
-def _fence(a: Agent, s: Step) -> None:
-    """What a release at cluster scope does before it arrives."""
-    if s.work:
-        a.t += s.work[0]
-        a.sync += s.work[0]
+def _far(a: Agent) -> bool:
+    """A release at cluster scope is a fence before the arrive, in time order with the loads."""
+    a.model.clock.post(a.t, a.key, _fenced, a)
+    return False
+
+
+def _fenced(a: Agent) -> None:
+    """The fence (MEMBAR.ALL.GPU) waits until all that the SM's copy engine has asked for so far has
+    landed, for other warps too, and takes its own time after that; work = (that,)."""
+    s, (landing, why) = a.blocked, a.cta.sm.landing
+    assert s is not None
+    if landing > a.t:
+        a.enabled(s, landing, why)
+    a.t += s.work[0]
+    a.sync += s.work[0]
+    if a.model.strict:
+        a.model.clock.post(a.t, a.key, _released, a)
+    else:
+        _released(a)
+
+
+def _released(a: Agent) -> None:
+    s = a.blocked
+    assert s is not None
+    _AFTER_FENCE[s.run](a, s)
+    a.advance()
+    a.model.drain()
 
 
 def _handover(a: Agent, s: Step) -> int:
@@ -127,8 +155,11 @@ def expect(a: Agent, s: Step) -> bool:
 
 
 def arrive_expect(a: Agent, s: Step) -> bool:
+    return _far(a) if s.work else _arrive_expect(a, s)
+
+
+def _arrive_expect(a: Agent, s: Step) -> bool:
     b = a.cta.barrier(s)
-    _fence(a, s)
     cause, stamp = a.cause(), a.t + _handover(a, s)
     for _ in range(s.count):
         _keep(a, b, s)
@@ -137,6 +168,13 @@ def arrive_expect(a: Agent, s: Step) -> bool:
     a.t += s.cost
     a.sync += s.cost
     return True
+
+
+_AFTER_FENCE: dict[Run, Run] = {
+    arrive: _arrive,
+    arrive_drop: _arrive_drop,
+    arrive_expect: _arrive_expect,
+}
 
 
 def peek(a: Agent, s: Step) -> bool:

@@ -137,7 +137,7 @@ def _mbarrier(b: Bound, op: MbarrierOp) -> Maker:
                 _arrive_cost(b, op.mbarrier, "mbarrier.arrive"),
                 count=b.times,
                 value=count,
-                light=True,
+                light=not _release_fence(b, op),
                 states=_states(op.scope, state),
                 fence=_release_fence(b, op),
             )

@@ -28,9 +28,10 @@ from asyncsim.sim.pace import Pace
 from asyncsim.sim.path import LAUNCH, LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, Cause, after
 from asyncsim.sim.placement import Placement
 from asyncsim.sim.role import Agent, noted
+from asyncsim.sim.rounds import block_of
 from asyncsim.sim.scatter import Scatter
 from asyncsim.sim.servers import Fifo, Pipe
-from asyncsim.sim.sharing import Share, Sharing, block_of
+from asyncsim.sim.sharing import Share, Sharing
 from asyncsim.sim.steps import Step, StepBinder
 from asyncsim.sim.tiles import HandedOut
 from asyncsim.sim.turns import left_alone, turn_costs
@@ -198,6 +199,7 @@ class SmState:
         self.tma = Pipe(TMA)
         self.queue_depth = model.queue_depth
         self.starts: deque[tuple[int, Cause]] = deque(maxlen=model.queue_depth)
+        self.landing: tuple[int, Cause] = (0, model.begin.cause)  # the last one of all its loads
         self.port = Fifo(PORT, n.fill())
         self.tensor = Pipe(TENSOR)
         self.warpgroups = 1  # that share the tensor core

@@ -99,6 +99,8 @@ class Memory:
         self._worth = (numbers.rate("dram.read") / numbers.rate("dram.write")).as_integer_ratio()
         self._ports: dict[int, Fifo] = {}
         self._deliveries: dict[int, Fifo] = {}  # behind the ports: lines that are merged count here
+        self._stands_for = {s.index: s.stands_for for s in sms}
+        self.asked = Fraction(0)  # bytes, of all SMs; a multicast asks once
         everyone = simulated == placement.active_sms
         self._group = {s.index: s.gpc if everyone else -s.gpc_active for s in sms}
         members = Counter(self._group.values())
@@ -152,6 +154,7 @@ class Memory:
         as the fill port counts it. together: the SMs that read these lines ask for them at once,
         so that they are in step, and none has its last byte before the burst of all has passed.
         """
+        self.asked += amount * self._stands_for[sm.index]
         ready = self._look_up(cta, time, amount, box, share)
         gpc, delivery, own, burst = self._ways[sm.index]
         part, readers = share.dram

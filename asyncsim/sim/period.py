@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from itertools import islice, tee
 from typing import TYPE_CHECKING, Any
@@ -61,6 +62,7 @@ class _Anchor:
     fetches: list[Fetch]
     posted: int
     busy: list[int]
+    asked: Fraction
     stalls: list[dict[int, tuple[int, int]]]
     stalled: dict[int, int]
 
@@ -183,6 +185,7 @@ class Periods:
             fetches=fetches,
             posted=self._clock.posted,
             busy=[server.busy for server in _servers(model)],
+            asked=model.memory.asked,
             stalls=[{op: (t, n) for op, (t, n) in s.items()} for s in model.stalls],
             stalled={a.key: a.stall_total for a in self._agents()},
         )
@@ -255,6 +258,7 @@ class Periods:
         self._clock.posted += times * (self._clock.posted - anchor.posted)
         for server, busy in zip(_servers(model), anchor.busy, strict=True):
             server.busy += times * (server.busy - busy)
+        model.memory.asked += times * (model.memory.asked - anchor.asked)
         for stalls, old in zip(model.stalls, anchor.stalls, strict=True):
             for op, entry in stalls.items():
                 t, n = old.get(op, (0, 0))

@@ -1,15 +1,17 @@
 """Where CTAs run: occupancy, which SMs are simulated, their GPCs, their start times.
 
 k = 8 SMs stand for all active ones, spread over the classes of SMs (size of the GPC, number of
-CTAs), each class in proportion and with at least one; shared servers are scaled by k / active.
+CTAs, most rounds or not), each class in proportion and with at least one; shared servers are scaled
+by k / active.
 A cluster takes as many SMs, one after the other in launch order, and is simulated whole.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
@@ -18,6 +20,10 @@ from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 from asyncsim.machine import Machine
 from asyncsim.predict.result import Occupancy
+from asyncsim.sim.rounds import longest
+
+Class = tuple[int, bool, bool]
+"""Of an SM: how many its GPC has, whether it runs a CTA more, whether its CTA takes longest."""
 
 SAMPLE = 8
 BASE_REGISTERS = 26  # addresses, counters and temporaries of a thread beside its fragments
@@ -30,6 +36,7 @@ class Sm:
     index: int
     gpc: int
     gpc_active: int  # active SMs of that GPC
+    stands_for: Fraction = Fraction(1)  # SMs that do the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,17 +65,18 @@ def place(schedule: Schedule, machine: Machine, *, exact: bool, sample: int = SA
     active = min(sms, ctas)
     gpc_of = _gpcs(machine, active, size, full=active == sms)
     sizes = Counter(gpc_of)
-    chosen: Iterable[int] = range(active)
+    chosen: Mapping[int, Fraction] = dict.fromkeys(range(active), Fraction(1))
     if not exact and active > max(sample, size):
-        clusters = _sample(gpc_of[::size], ctas // size, max(1, sample // size))
-        chosen = [size * i + rank for i in clusters for rank in range(size)]
+        most = longest(schedule) if ctas <= active else frozenset()
+        clusters = _sample(gpc_of[::size], ctas // size, max(1, sample // size), most)
+        chosen = {size * i + rank: n for i, n in clusters.items() for rank in range(size)}
     occupancy = Occupancy(
         ctas_per_sm=per_sm,
         waves=ctas / (sms * per_sm),
         smem_bytes=schedule.smem_bytes,
         limited_by=limit,
     )
-    simulated = tuple(Sm(p, gpc_of[p], sizes[gpc_of[p]]) for p in chosen)
+    simulated = tuple(Sm(p, gpc_of[p], sizes[gpc_of[p]], n) for p, n in chosen.items())
     queue = sorted(i for p in chosen for i in range(p, ctas, active))
     return Placement(occupancy, per_sm, active, simulated, tuple(queue), gpc_of)
 
@@ -147,23 +155,27 @@ def _gpcs(machine: Machine, active: int, size: int, *, full: bool) -> tuple[int,
     return tuple(order[:active])
 
 
-def _sample(gpc_of: tuple[int, ...], ctas: int, sample: int) -> list[int]:
-    """Indices of the SMs to simulate: classes in proportion, at least one of each."""
+def _sample(
+    gpc_of: tuple[int, ...], ctas: int, sample: int, most: frozenset[int] = frozenset()
+) -> dict[int, Fraction]:
+    """Indices of the SMs to simulate, with how many each stands for: classes in proportion, at
+    least one of each. ``most``: those that have more to do than others."""
     active = len(gpc_of)
     sizes = Counter(gpc_of)
     more = ctas % active  # SMs that run one CTA more than the others
-    classes: dict[tuple[int, bool], list[int]] = {}
+    classes: dict[Class, list[int]] = {}
     for p in range(active):
-        classes.setdefault((sizes[gpc_of[p]], p < more), []).append(p)
+        classes.setdefault((sizes[gpc_of[p]], p < more, p in most), []).append(p)
     counts = _apportion({c: len(members) for c, members in classes.items()}, sample)
-    chosen: list[int] = []
+    chosen: dict[int, Fraction] = {}
     for c, members in classes.items():
         n, size = counts[c], len(members)
-        chosen += [members[(2 * i + 1) * size // (2 * n)] for i in range(n)]
-    return sorted(chosen)
+        for i in range(n):
+            chosen[members[(2 * i + 1) * size // (2 * n)]] = Fraction(size, n)
+    return dict(sorted(chosen.items()))
 
 
-def _apportion(sizes: dict[tuple[int, bool], int], seats: int) -> dict[tuple[int, bool], int]:
+def _apportion(sizes: dict[Class, int], seats: int) -> dict[Class, int]:
     """Seats by largest remainder, each class at least one (then there may be more in all)."""
     total = sum(sizes.values())
     counts = {c: max(1, size * seats // total) for c, size in sizes.items()}

@@ -49,7 +49,12 @@ def simulate_program(program: Program, machine: Machine, options: Options) -> Pr
         )
         for s in found
     ]
-    return replace(result, engines=engines, stalls=_longest_first(stalls))
+    return replace(
+        result,
+        engines=engines,
+        l2_read_bytes=round(first.memory.asked) + result.l2_read_bytes,
+        stalls=_longest_first(stalls),
+    )
 
 
 def _longest_first(stalls: list[Stall]) -> tuple[Stall, ...]:

@@ -21,6 +21,7 @@ from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 from asyncsim.sim.placement import Placement
 from asyncsim.sim.reach import Line, Reach, ReachedWave, Touch
+from asyncsim.sim.rounds import block_of
 
 Key = tuple[str, tuple[int, ...], int]
 
@@ -190,18 +191,6 @@ class _Wave:
             apart=(self._again * (1 - distinct)).as_integer_ratio(),
             copies=self.copies(key),
         )
-
-
-def block_of(schedule: Schedule, cta: int) -> tuple[int, int, int]:
-    """Block coordinates of a CTA by its number in the launch: clusters x fastest, and the CTAs of a
-    cluster by rank. Without clusters that is its linear id."""
-    number, rank = divmod(cta, schedule.cluster_ctas)
-    (x, y, _), (cx, cy, cz) = schedule.clusters, schedule.cluster
-    return (
-        number % x * cx + rank % cx,
-        number // x % y * cy + rank // cx % cy,
-        number // (x * y) * cz + rank // (cx * cy),
-    )
 
 
 def _views(schedule: Schedule) -> dict[int, GlobalView]:

@@ -177,6 +177,8 @@ OF_AGENTS: frozenset[Callable[..., None]] = frozenset(
         do_copy._tracked,
         do_registers._asked,
         do_registers._given,
+        do_sync._fenced,
+        do_sync._released,
         do_tcgen05._issued,
     }
 )
@@ -335,6 +337,7 @@ def _sm(s: State, sm: SmState) -> None:
     s.what += [sm.operand_bytes, sm.operand_ticks, sm.operands_in_registers]
     s.what += [len(sm.starts), tuple(sm.maps)]
     s.when += [start for start, _ in sm.starts]
+    s.when.append(sm.landing[0])
     s.when += sm.maps.values()
     s.what += [tuple(sm.tmem.live.items()), frozenset(sm.tmem.relinquished)]
     s.what.append(_keys(sm.tmem_waiters))

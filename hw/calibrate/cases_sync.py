@@ -41,6 +41,8 @@ ISSUE: dict[str, tuple[int, int, tuple[int, int]]] = {
     "clock_read": (31, 32, (16, 48)),
     "try_wait_counted": (32, 32, (16, 48)),
     "cp_wait": (33, 32, (16, 48)),
+    "try_wait_cluster": (34, 32, (16, 48)),
+    "arrive_cluster": (35, 32, (16, 48)),
 }
 STYLES = ("converged", "diverged", "diverged_counted", "diverged_tight")
 SHARES = ("none", "i, i^1", "i, i^2", "i, i^4", "four places", "all")

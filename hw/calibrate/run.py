@@ -28,6 +28,7 @@ from .cases_fma import fma_cases
 from .cases_landing import landing_cases
 from .cases_matrix import matrix_cases
 from .cases_open import open_cases
+from .cases_release import release_cases
 from .cases_share import share_cases
 from .cases_shared_sm import shared_sm_cases
 from .cases_sync import sync_cases
@@ -38,7 +39,7 @@ CHILD_SECONDS = 240
 # These feed no number: they are measured in the first pass alone.
 CHECKS = (
     *("pairs", "ring", "block_order", "outer_ring", "outer_extra", "outer_sync", "cta_parts"),
-    "clock_operands",
+    *("clock_operands", "wgmma_release", "bulk_turn"),
 )
 Row = dict[str, Any]
 
@@ -47,6 +48,7 @@ def all_cases() -> Iterator[Case]:
     yield from copy_cases()
     yield from landing_cases()
     yield from share_cases()
+    yield from release_cases()
     yield from sync_cases()
     yield from code_cases()
     yield from fma_cases()

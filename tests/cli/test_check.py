@@ -24,6 +24,7 @@ KEYS = [
     "bound_by",
     "occupancy",
     "engines",
+    "l2_read_bytes",
     "stalls",
     "measured",
     "error_pct",

@@ -121,6 +121,19 @@ def test_all_sms_reduce_at_the_pace_of_l2() -> None:
     assert model.memory.dram.busy_ticks / 64 <= 1.001 * read
 
 
+def test_reductions_into_a_small_tensor_take_turns() -> None:
+    """Its lines are in few parts of L2: into one tile at a sixth of the pace of lines apart."""
+    sizes = {"ctas": 132, "tiles": 32}
+    one, eight = (
+        run(tma_reduce.build(sizes | {"outputs": n}), H200, Options(certified=True, warm=True)).end
+        for n in (1, 8)
+    )
+    taken = 8192 / float(TMA.reduce_device_bytes_per_cycle)
+    crowded = [taken + float(TMA.reduce_crowded_cycles.at(n * 8192)) for n in (1, 8)]
+    assert one / 64 == pytest.approx(132 * 32 * crowded[0], rel=0.03)
+    assert one / eight > 0.8 * crowded[0] / crowded[1]
+
+
 def ahead(prefetch: str) -> Schedule:
     """A box that is loaded long after the kernel begins."""
     k = ScheduleBuilder("ahead", archs=("sm_90a",))

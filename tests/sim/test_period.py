@@ -309,7 +309,7 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
     cta = Cta(sm, 0, 0, 0, (0, "", 0, None), ClusterState(1, 1))
     assert set(vars(sm)) == {
         *("tma", "port", "tensor", "smem", "lsu", "store", "pipes", "products"),  # servers
-        *("starts", "operand_bytes", "operand_ticks", "tmem", "tmem_waiters", "maps"),
+        *("starts", "landing", "operand_bytes", "operand_ticks", "tmem", "tmem_waiters", "maps"),
         "operands_in_registers",
         *("model", "index", "key", "queue_depth", "warpgroups", "rec"),  # fixed
     }
@@ -321,8 +321,17 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
     assert set(vars(model.memory)) == {
         *("dram", "_l2_write", "_store", "_ports", "_deliveries", "_ways"),  # servers
         *("_flight", "_in_flight", "_own"),  # of DRAM reads; the last two are their sums
-        "contents",
-        *("_share", "_all_sms", "_others", "_keeps", "_worth", "_group", "_round_trip"),  # fixed
+        *("contents", "asked"),  # followed box by box; a sum
+        *(
+            "_stands_for",
+            "_share",
+            "_all_sms",
+            "_others",
+            "_keeps",
+            "_worth",
+            "_group",
+            "_round_trip",
+        ),  # fixed
     }
     assert {n for n, v in vars(model).items() if isinstance(v, int | list | dict | deque)} == {
         *("open", "unplaced", "sms", "ready", "clusters"),

@@ -104,6 +104,11 @@ extern "C" __global__ void issue(KERNEL_ARGS, const __grid_constant__ tmap m) {
       wait_counted(bar, 1, abort_word);
 #elif OP == 33
       cp_wait<0>();
+#elif OP == 34  // the wait of a release at cluster scope, on a phase that is over
+      asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], 1;"
+                   " selp.u32 %0, 1, 0, p; }" : "=r"(sink) : "r"(bar) : "memory");
+#elif OP == 35
+      mbar_arrive_far(bar);
 #endif
     }
     t1 = clk();

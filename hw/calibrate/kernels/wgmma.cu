@@ -100,6 +100,76 @@ extern "C" __global__ void __launch_bounds__(128, 1) wgmma_once(KERNEL_ARGS) {
 }
 
 #if !RS
+// Releases at cluster scope beside the tensor core: turns of D slices (MMA 1) that leave one group
+// in flight, then p1 arrives by one lane of each warpgroup but the last.  That one loads p0 bytes
+// every p3 cycles (p0 = 0: none), the same in all CTAs.  out[8 * block + wg] = cycles of p2 turns.
+#ifndef FAR
+#define FAR 1
+#define MMA 1
+#endif
+extern "C" __global__ void __launch_bounds__(384, 1) wgmma_release(KERNEL_ARGS) {
+  u64 deadline = clk() + DEADLINE_CYCLES;
+  OPERANDS;
+  fill_operands();
+  u32 bars = saddr(smem), full = bars + 64, ring = bars + 60 * 1024;
+  u32 consumers = blockDim.x / 128 - 1;
+  volatile u32* over = (volatile u32*)(smem + 128);
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 4; ++i) { mbar_init(bars + 8 * i, 0xfffff); mbar_init(full + 8 * i, 1); }
+    *over = 0;
+    mbar_fence_init();
+  }
+  __syncthreads();
+  if (wg == consumers) {
+    if (threadIdx.x % 128 == 0 && p0) {
+      u64 next = clk();
+      u32 i = 0;
+      for (; *over < consumers && clk() < deadline; ++i) {
+        if (i >= 4) wait(full + 8 * (i & 3), (i / 4 - 1) & 1, deadline, abort_word);
+        mbar_expect(full + 8 * (i & 3), p0);
+        bulk_load(ring + (i & 3) * p0, data + (u64)(i % 512) * p0, p0, full + 8 * (i & 3));
+        next += p3;
+        while (clk() < next) {}
+      }
+      for (u32 j = i < 4 ? 0 : i - 4; j < i; ++j)
+        wait(full + 8 * (j & 3), (j / 4) & 1, deadline, abort_word);
+    }
+  } else {
+    u32 warp = uniform_warp();
+    u64 t0 = clk();
+#pragma unroll 1
+    for (int i = 0; i < p2; ++i) {
+#if MMA
+      wg_fence();
+#pragma unroll
+      for (int k = 0; k < D; ++k) wgmma(d, SLICE(k), b + 2 * (k & 3));
+      wg_commit();
+      wg_wait<1>();
+#endif
+      if (warp % 4 == 0 && elect()) {
+        for (int n = 0; n < p1; ++n) {
+#if FAR
+          mbar_arrive_far(bars + 8 * (n & 3));
+#else
+          mbar_arrive(bars + 8 * (n & 3));
+#endif
+        }
+      }
+      __syncwarp();
+    }
+    u64 t1 = clk();
+    wg_wait<0>();
+    hold(d);
+    if (threadIdx.x % 128 == 0) {
+      out[8 * blockIdx.x + wg] = t1 - t0;
+      atomicAdd((u32*)over, 1u);
+    }
+  }
+  KEEP;
+}
+#endif
+
+#if !RS
 // A consumer's turn on barriers that are always complete: wait full, fence, D slices, commit,
 // wait_group WAIT, elected arrive for the stage before.  out[wg] = cycles of p2 turns.
 // p0 = 1 makes every wait pass.
