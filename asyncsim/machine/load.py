@@ -22,6 +22,7 @@ from asyncsim.machine.errors import Fault, MachineError
 from asyncsim.machine.lacking import lacking
 from asyncsim.machine.model import Machine
 from asyncsim.machine.quantity import Curve, Provenance, Unit
+from asyncsim.machine.tensor import Wgmma
 
 SCHEMA = 1
 MAX_FILE_BYTES = 1 << 18
@@ -298,10 +299,13 @@ class _Reader:
             )
 
 
+_GROUPS = (Machine.__module__, Wgmma.__module__)
+
+
 def _group(hint: Any) -> Any:
     """The class of a group's numbers, also of a group that some GPUs lack; None for the rest."""
     kinds = [kind for kind in (hint, *get_args(hint)) if isinstance(kind, type)]
-    return next((kind for kind in kinds if kind.__module__ == Machine.__module__), None)
+    return next((kind for kind in kinds if kind.__module__ in _GROUPS), None)
 
 
 def _any_measured(document: dict[str, Any], groups: dict[str, Any]) -> bool:
