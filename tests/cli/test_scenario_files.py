@@ -245,7 +245,7 @@ def test_an_exception_in_a_compute_definition(cli, write) -> None:  # type: igno
 @pytest.mark.parametrize(
     ("work", "error"),
     [
-        ("None", "work of compute 'bad' returned NoneType; return Work(...)"),
+        ("None", "work of compute 'bad' returned NoneType; return Work(...), or a tuple of them"),
         ("Work(alu=-5)", "work of compute 'bad' has alu = -5; counts are 0 or more"),
     ],
 )

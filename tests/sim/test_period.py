@@ -86,7 +86,7 @@ def same(schedule: Schedule, l2: str) -> Model:
     mine, theirs = prediction(with_jumps).path, prediction(full).path
     assert sum(mine.values()) == pytest.approx(1)
     for name in mine.keys() | theirs.keys():
-        assert mine.get(name, 0) == pytest.approx(theirs.get(name, 0), abs=0.02)
+        assert mine.get(name, 0) == pytest.approx(theirs.get(name, 0), abs=0.05)
     return with_jumps
 
 
