@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -81,9 +82,12 @@ def _row(size: int, l2: str, middle: float) -> dict[str, Any]:
 
 
 def main() -> int:
-    fp8 = "--fp8" in sys.argv[1:]
-    sizes = tuple(int(a) for a in sys.argv[1:] if a != "--fp8")
-    print(json.dumps((measure_cublas_fp8 if fp8 else measure_cublas)(sizes)))
+    parser = argparse.ArgumentParser(prog="python -m asyncsim.hw.reference", description=__doc__)
+    parser.add_argument("sizes", type=int, nargs="*", help="M = N = K")
+    parser.add_argument("--fp8", action="store_true", help="8-bit floats, scaled by blocks and not")
+    args = parser.parse_args()
+    measured = (measure_cublas_fp8 if args.fp8 else measure_cublas)(tuple(args.sizes))
+    print(json.dumps(measured))
     return 0
 
 
