@@ -64,14 +64,11 @@ def _first_wide(schedule: Schedule, ranges: _Ranges) -> str | None:
             if ranges.unknown is not None:
                 return f"how large {text(ranges.unknown)}{_at(statement)} may be is not known"
             if ranges.wide is not None:
-                term, (low, high) = ranges.wide
-                reached = high if high > WORD[1] else low
+                term, how = ranges.wide
                 if ranges.all_known:
                     return f"{text(term)}{_at(statement)} leaves 32 bits"
-                return (
-                    f"{text(term)}{_at(statement)} may reach {reached:,}, and an integer of the "
-                    "kernel has 32 bits"
-                )
+                what = f"{text(term)}{_at(statement)} may {how}"
+                return f"{what}, and an integer of the kernel has 32 bits"
             if isinstance(statement, For) and found is not None:
                 ranges.of_loops[statement.var] = (0, max(0, found[1] - 1))
     return None
@@ -82,8 +79,9 @@ def _at(statement: Stmt) -> str:
 
 
 class _Ranges:
-    """What terms can be. ``wide``: the first one that is no int; ``unknown``: the first one that
-    may be anything, if ``all_known`` is asked for."""
+    """What terms can be. ``wide``: the first one that is no int, or a shift by more bits than one
+    has, which C++ does not define; ``unknown``: the first one that may be anything, if
+    ``all_known`` is asked for."""
 
     def __init__(self, schedule: Schedule) -> None:
         self.args = {name: (value, value) for name, value in schedule.args}
@@ -91,7 +89,7 @@ class _Ranges:
         self.of_vars: dict[str, Bounds] = {}
         self.all_known = False
         self.unknown: Expr | None = None
-        self.wide: tuple[Expr, Bounds] | None = None
+        self.wide: tuple[Expr, str] | None = None
         x, y, z = schedule.grid
         sizes = {
             Builtin.BLOCK_IDX_X: x,
@@ -119,13 +117,17 @@ class _Ranges:
                 a = self.of(operand)
                 found = a and ((-a[1], -a[0]) if op == "-" else (~a[1], ~a[0]))
             case Binary(op, lhs, rhs):
-                found = _binary(op, self.of(lhs), self.of(rhs))
+                by = self.of(rhs)
+                found = _binary(op, self.of(lhs), by)
+                if op in ("<<", ">>") and by is not None and by[1] > 31:
+                    self.wide = self.wide or (expr, f"shift by {by[1]:,}")
             case _ as unreachable:
                 assert_never(unreachable)
         if found is None and self.all_known:
             self.unknown = self.unknown or expr
         if found is not None and (found[0] < WORD[0] or found[1] > WORD[1]):
-            self.wide = self.wide or (expr, found)
+            reached = found[1] if found[1] > WORD[1] else found[0]
+            self.wide = self.wide or (expr, f"reach {reached:,}")
         return found
 
 

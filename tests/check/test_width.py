@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from asyncsim import ScheduleBuilder, Value, minimum
@@ -71,6 +73,36 @@ def test_the_bounds_of_a_term(value: Value, wide: str) -> None:
     k.mem.ld_shared(r.all, tile.box((value * 0, 0), (1, 1)))
     found = too_wide(k.finish())
     assert (found or "").partition(" at test_width.py")[0] == wide
+
+
+@pytest.mark.parametrize(
+    ("shifted", "by"),
+    [
+        (lambda b: b >> (b + 31), 34),
+        (lambda b: (b // 9) << (b + 35), 38),  # 0, but not where the shift is not defined
+        (lambda b: (1 << (b + 70)) >> 70, 73),
+        (lambda b: (1 << (b + 70)) % 4, 73),
+        (lambda b: (b - 9) >> (b + 28), None),
+    ],
+)
+def test_a_shift_by_more_bits_than_there_are_is_not_called_clean(
+    shifted: Callable[[Value], Value], by: int | None
+) -> None:
+    """C++ leaves it open, whatever the result is in Python."""
+    k = ScheduleBuilder("shifts")
+    k.grid(4)
+    source = k.global_tensor("source", (4, 32), "f32")
+    result = k.global_tensor("result", (4, 32), "f32", output=True)
+    r = k.fragment("r", registers=1)
+    row = k.block_idx + shifted(k.block_idx) * 0
+    k.mem.ld_global(r.all, source.box((k.block_idx, k.lane), (1, 1)))
+    k.mem.st_global(result.box((row, k.lane), (1, 1)), r.all)
+    found = check(k.finish())
+    if by is None:
+        assert found.verdict is Verdict.CLEAN
+    else:
+        assert found.verdict is Verdict.INCOMPLETE
+        assert f" may shift by {by}, and an integer of the kernel has 32 bits" in found.note
 
 
 def test_loop_variables_have_bounds_and_vars_have_none() -> None:
