@@ -1,8 +1,8 @@
 """Expressions that may leave the 32 bits of the kernel's integers.
 
 The other readers compute with Python's integers, a kernel does not. Bounds follow from the grid,
-the block, the arguments and the trip counts. What a var holds is not followed, but in claims of
-larger trip counts (``last_period``), which take it from the streams.
+the block, the arguments and the trip counts. What a var holds is seen by the stream that sets it
+(``StreamLimit``); terms of it are followed in claims of larger trip counts alone (``last_period``).
 """
 
 from __future__ import annotations

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import islice
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
 
-from asyncsim.errors import ScheduleError
+from asyncsim.errors import ScheduleError, SourceLoc
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule
@@ -52,7 +52,7 @@ class Choosing(Protocol):
 
 
 class StreamLimit(ScheduleError):
-    """A stream went on past the stated number of ops, or of rounds."""
+    """A stream went on past the stated number of ops or of rounds, or a var past 32 bits."""
 
 
 class _Rounds:
@@ -73,7 +73,21 @@ class _Rounds:
         return range(trip_count)
 
 
-_GLOBALS: dict[str, object] = {"__builtins__": {}, "Rounds": _Rounds, "min": min, "max": max}
+def _left(var: Set, value: int) -> NoReturn:
+    at = f" at {var.loc}" if isinstance(var.loc, SourceLoc) else ""
+    raise StreamLimit(
+        f"{var.var}{at} becomes {value:,}, and an integer of the kernel has 32 bits",
+        fix="keep it smaller",
+    )
+
+
+_GLOBALS: dict[str, object] = {
+    "__builtins__": {},
+    "Rounds": _Rounds,
+    "left": _left,
+    "min": min,
+    "max": max,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +175,7 @@ class Program:
         source, constants = compiler.compile()
         namespace = dict(_GLOBALS)
         namespace.update({f"a_{n}": v for n, v in self._args.items()})
-        namespace["ops"] = constants
+        namespace["ops"], namespace["sets"] = constants, compiler.sets
         exec(module(source, f"<stream of {self.schedule.name}.{compiler.role}>"), namespace)
         return namespace["stream"]  # type: ignore[return-value]
 
@@ -179,6 +193,7 @@ class _Compiler:
         self._schedule, self.role = schedule, role
         self._reads, self._indices = reads, indices
         self._lines: list[str] = []
+        self.sets: list[Set] = []
         self._ops: list[tuple[OpBase, OpBase]] = []  # as warp 0 executes it, and the other warps
         self._places: list[str] = []  # which warp index each op counts its threads from
         self._loops: list[str] = []
@@ -222,6 +237,9 @@ class _Compiler:
                     self._block(orelse, depth + 1)
             case Set(var=var, value=value):
                 self._put(depth, f"v_{var} = {self._expr(value)}")
+                self._put(depth, f"if not {-1 << 31} <= v_{var} < {1 << 31}:")
+                self._put(depth + 1, f"left(sets[{len(self.sets)}], v_{var})")
+                self.sets.append(s)
             case Elect(body=body, of_role=of_role, others=others):
                 if of_role:
                     self._put(depth, f"if {self._warp_name()} == 0:")

@@ -115,3 +115,22 @@ def test_loop_variables_have_bounds_and_vars_have_none() -> None:
         k.mem.ld_shared(r.all, tile.box((j * (1 << 29) * 0, 0), (1, 1)))
         k.mem.ld_shared(r.all, tile.box((j * (1 << 30) * 0, 0), (1, 1)))
     assert (too_wide(k.finish()) or "").startswith("i_2 * 1073741824 at ")
+
+
+@pytest.mark.parametrize(
+    ("step", "verdict"), [(10_737, Verdict.CLEAN), (10_738, Verdict.INCOMPLETE)]
+)
+def test_a_var_that_leaves_an_int_is_not_called_clean(step: int, verdict: Verdict) -> None:
+    """Also in rounds that only repeat, which check passes over: 200,000 of them."""
+    k = ScheduleBuilder("sums")
+    source = k.global_tensor("source", (8, 32), "f32")
+    r = k.fragment("r", registers=1)
+    x = k.var("x", 0)
+    with k.loop(200_000):
+        x.set(x + step)
+        k.mem.ld_global(r.all, source.box((x % 8, k.lane), (1, 1)))
+    found = check(k.finish())
+    assert found.verdict is verdict
+    if verdict is Verdict.INCOMPLETE:
+        assert found.note.startswith("x at test_width.py:")
+        assert " becomes 2,147,492,620, and an integer of the kernel has 32 bits" in found.note
