@@ -61,6 +61,12 @@ TWINS = (
         summary="a CTA ends while its peer may still use its shared and tensor memory",
         launch=False,
     ),
+    Twin(
+        name="no_tail",
+        rule=Rule.PEER_EXITED,
+        summary="a CTA ends before the last commits have arrived on its barriers",
+        launch=False,
+    ),
 )
 
 
@@ -203,5 +209,7 @@ def bw_gemm_2cta(
                         column = col * block_n + b.cta_rank * half
                         b.tma.load(b_tile[to], b_map, (column, at), signal)
                         state.advance()
+                if twin != "no_tail":  # no commit may arrive in a CTA that has ended
+                    b.pipeline(full, empty).producer_tail(state)
             part_ends()
     return b.finish()

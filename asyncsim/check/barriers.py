@@ -274,6 +274,10 @@ class Barriers:
             b.state.passes(0)  # raises
         self._require(b, clock, 1, step, Condition.F)
 
+    def completion(self, b: Barrier) -> int:
+        """What whoever knows that the open phase is complete knows."""
+        return (b.base + b.state.generation + 2) << self._layout.shift(Section.CONTROL, b.comp)
+
     def leftovers(self, b: Barrier) -> Breach | None:
         """Condition B and E on the last phase, which never completed."""
         if not b.state.initialised or b.state.pending or not b.counted:

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import NoReturn
 
 from asyncsim.check.clock import ClockLayout, Section
 from asyncsim.check.describe import op_text
 from asyncsim.check.model import Agent, Chain, Step, Warp
 from asyncsim.check.report import Fault, StopExecution
-from asyncsim.ir.op import BulkSend, ClcTryCancel, LoadOp
+from asyncsim.ir.op import BulkSend, ClcTryCancel, LoadOp, Tcgen05Commit
 from asyncsim.rules import Rule
+from asyncsim.stream.dyn import BarrierKey
 from asyncsim.sync import ClusterBarrierState, SyncFault
+
+_TAIL = "a wait for the phase that the commit completes, before its CTA exits"
+_WAIT = "let a thread of that CTA wait once more for every stage at its end (producer_tail)"
 
 
 class ClusterBarrier:
@@ -113,6 +118,13 @@ class Peers:
             message = f"{op_text(step.dyn)} reaches CTA {rank}, which may not have started"
             self._fault(Fault(rule=Rule.PEER_NOT_STARTED, message=message, step=step))
 
+    def arrives(self, step: Step, barrier: BarrierKey, epoch: int) -> None:
+        """A commit's arrive reaches a barrier; that it has, only ``epoch`` tells: PTX orders the
+        arrives of one thread's commits behind its mma, not behind each other."""
+        if barrier.cta != step.warp.place.rank:
+            key = step.dyn.op.id, step.warp.index, barrier
+            self.accesses.setdefault(barrier.cta, {})[key] = epoch, step
+
     def landed(self, step: Step, rank: int, epoch: int) -> None:
         """The part of a multicast that goes to CTA ``rank`` lands; known after ``epoch``."""
         issuer = step.warp.place.rank
@@ -139,4 +151,7 @@ class Peers:
 
     def _after(self, known: int, epoch: int, step: Step, message: str) -> None:
         if not self._layout.covers(known, epoch, self._guards):
-            self._fault(Fault(rule=Rule.PEER_EXITED, message=message, step=step))
+            fault = Fault(rule=Rule.PEER_EXITED, message=message, step=step)
+            if isinstance(step.dyn.op, Tcgen05Commit):
+                fault = replace(fault, missing=_TAIL, repair=_WAIT)
+            self._fault(fault)

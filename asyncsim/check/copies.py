@@ -289,6 +289,8 @@ class Copies:
             self._x.tracked.landed(chain, step)
             count, kind = chain.lanes, Kind.ARRIVAL if op.noinc else Kind.PAIRED
         b = copy.barrier
+        if isinstance(step.dyn.op, ops.Tcgen05Commit):
+            self._x.peers.arrives(step, b.key, self._x.barriers.completion(b))
         self._x.barriers.signal(b, copy.clock, released, epoch, step, count=count, kind=kind)
         self._x.recent.append((step, True))
 

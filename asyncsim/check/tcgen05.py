@@ -188,7 +188,8 @@ class Tcgen05Steps:
         self.memory.committed[warp] = step.pos
         for key in step.dyn.barriers:
             b = self._x.barriers.by_key[key]
-            self._x.peers.reach(chain, step, key.cta, epoch)
+            if key.cta != step.warp.place.rank:
+                self._x.peers.started(chain, step, key.cta)
             self._x.barriers.knows_init(b, chain.now(step.pos), step)
             self._x.steps.copies.published(b, chain, step)
             self._x.flying.append(Landing(b, clock, step, [], 0, (released, epoch)))

@@ -208,6 +208,8 @@ def pair(*, bug: str = "", stages: int = 2, tiles: int = 3, steps: int = 2) -> S
                     k.tma.load(a_tile[state.stage], a_map, (row, i * K), at)
                     k.tma.load(b_tile[state.stage], b_map, (k.cta_rank * n // 2, i * K), at)
                     state.advance()
+                if bug != "no_tail":
+                    k.pipeline(full, empty).producer_tail(state)
             if bug != "no_last_sync":
                 k.cluster_barrier.sync()
     return k.finish()
@@ -264,5 +266,6 @@ def multicast_ring(*, multicast: bool, ranks: int = 2, stages: int = 2, tiles: i
                     at = (t * 128 + row, 0)
                     k.tma.load(to, part, at, full[state.stage], multicast=every)
                     state.advance()
+                k.pipeline(full, empty).producer_tail(state)
             k.cluster_barrier.sync()
     return k.finish()

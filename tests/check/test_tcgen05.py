@@ -97,6 +97,20 @@ def test_twins_of_a_pair(bug: str, rule: Rule, message: str) -> None:
     assert_finds(pair(bug=bug), rule, message)
 
 
+def test_commits_arrive_before_the_peer_exits() -> None:
+    """Another commit of the thread, later and waited for, says nothing about them."""
+    result = check(pair(bug="no_tail"))
+    assert rules(result) == ["PEER_EXITED"]
+    finding = result.findings[0]
+    assert finding.message == (
+        "CTA 1 may have exited when tcgen05.commit to empty[0], empty[0] of CTA 1 reaches its"
+        " shared memory"
+    )
+    assert finding.missing == (
+        "a wait for the phase that the commit completes, before its CTA exits"
+    )
+
+
 def test_a_commit_that_the_peer_does_not_see() -> None:
     found = rules(check(pair(bug="no_multicast")))
     assert found == ["OPERAND_IN_FLIGHT", "OPERAND_IN_FLIGHT", "DEADLOCK"]

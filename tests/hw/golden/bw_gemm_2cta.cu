@@ -215,11 +215,25 @@ extern "C" __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(192, 1) a
           }
         }
       }
+      // #45 MbarrierWait (bw_gemm_2cta.py)
+      if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 45, 0)) goto abandoned_41;
+      v_stage = v_stage + 1;
+      if (v_stage == 2) {
+        v_stage = 0;
+        v_phase = (v_phase ^ 1);
+      }
+      // #46 MbarrierWait (bw_gemm_2cta.py)
+      if (!mbar_wait(guard, smem_base + v_stage * 8 + at_empty, v_phase, 46, 0)) goto abandoned_41;
+      v_stage = v_stage + 1;
+      if (v_stage == 2) {
+        v_stage = 0;
+        v_phase = (v_phase ^ 1);
+      }
     abandoned_41:;
     }
-    // #45 BarrierClusterArrive (bw_gemm_2cta.py)
+    // #47 BarrierClusterArrive (bw_gemm_2cta.py)
     asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
-    // #46 BarrierClusterWait (bw_gemm_2cta.py)
+    // #48 BarrierClusterWait (bw_gemm_2cta.py)
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
     if (guard.aborted) drain();
     if (elect_one()) clock_mark(clocks, 6, 1 + warp);
