@@ -202,5 +202,5 @@ def _distance(one: Value, other: Value) -> float:
 def _or_none(function: Callable[[Rows], Any], rows: Rows) -> Any:
     try:
         return function(rows)
-    except MissingRowError:
+    except (MissingRowError, ZeroDivisionError):  # more that took no longer: no rate
         return None

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from asyncsim.errors import UsageError
+from asyncsim.hw.calibrate.numbers import calibrated
 from asyncsim.hw.calibrate.raw import gpu_of, not_quiet, only, passes, read_raw
 from asyncsim.hw.calibrate.rows import MissingRowError, Rows, Used, standard_error
 
@@ -48,6 +49,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         (_changed("rows", 0, "metric", value=None), "row 1: `metric` is missing"),
         (_changed("rows", 1, "median", value="12"), "row 2: `median` is not a finite number"),
         (_changed("rows", 1, "p90", value=float("nan")), "row 2: `p90` is not a finite number"),
+        (_changed("rows", 1, "p90", value=1e308), "row 2: `p90` is not a finite number below 1e15"),
         (_changed("rows", 1, "p90", value=-1.0), "row 2: p10, median and p90 do not rise"),
         (_changed("rows", 1, "n", value=0), "row 2: `n` is not a count"),
         (_changed("rows", 1, "n", value=True), "row 2: `n` is not a count"),
@@ -72,6 +74,15 @@ def test_what_is_no_json_is_refused(data: bytes, tmp_path: Path) -> None:
         read_raw(path)
     with pytest.raises(UsageError, match=r"cannot read .*nosuch.json: No such file or directory"):
         read_raw(tmp_path / "nosuch.json")
+
+
+def test_rows_that_took_no_time_end_in_no_division() -> None:
+    """More bytes that took no longer: the rate would divide by zero."""
+    document = copy.deepcopy(GOOD)
+    for row in document["rows"]:
+        row.update(median=0.0, p10=0.0, p90=0.0)
+    lost = set(calibrated([GOOD]).numbers) - set(calibrated([document]).numbers)
+    assert lost == {"alu.ffma_latency", "dram.round_trip_by_inflight", "wgmma.ss_base"}
 
 
 def test_gpus_are_not_mixed_and_unknown_ones_named() -> None:
