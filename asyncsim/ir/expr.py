@@ -108,6 +108,22 @@ def binary(op: str, lhs: Expr, rhs: Expr) -> Expr:
     return Binary(op, lhs, rhs)
 
 
+def never_negative(expr: Expr, counters: frozenset[str]) -> bool:
+    """Whether the text says so: of builtins, of ``counters`` (loop variables), of what is not
+    negative, and of sums, products, quotients and remainders of those."""
+    match expr:
+        case Const(value):
+            return value >= 0
+        case Var(name):
+            return name in counters
+        case BuiltinRef():
+            return True
+        case Binary("+" | "*" | "//" | "%" | ">>" | "&" | "|" | "min" | "max", lhs, rhs):
+            return never_negative(lhs, counters) and never_negative(rhs, counters)
+        case _:
+            return False
+
+
 def walk(expr: Expr) -> Iterator[Expr]:
     """The nodes of an expression, parents first; a subtree that is used twice is walked once."""
     if not isinstance(expr, Unary | Binary):

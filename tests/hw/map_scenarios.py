@@ -143,7 +143,7 @@ def slices(
 @scenario(summary="slices of each image moved by one place, and added to some", archs=ARCHS)
 def shifted(*, interleave: int = 16, swizzle: int = 0, adds: int = 0) -> Schedule:
     """A CTA loads a slice of an image's channels from before its left edge on and stores it one
-    place further right; what hangs over on the right is left out."""
+    place further right, from the edge on; what hangs over on the right is left out."""
     k = ScheduleBuilder("shifted", archs=ARCHS)
     slice = interleave // 4
     shape, box = (3, 2, 4, 5, slice), (1, 1, 4, 8, slice)
@@ -161,12 +161,12 @@ def shifted(*, interleave: int = 16, swizzle: int = 0, adds: int = 0) -> Schedul
         k.mbarrier.init_all(full)
         k.fence.mbarrier_init()
         k.mbarrier.arrive_expect_tx(full[0], tile.decl.stage_bytes)
-        k.tma.load(tile, source_map, (*image, 0, -2, 0), full[0])
+        k.tma.load(tile, source_map, (*image, 0, -1, 0), full[0])
         k.mbarrier.wait(full[0], 0)
         if adds:
-            k.tma.reduce(out_map, (*image, 0, -1, 0), tile, op="add")
+            k.tma.reduce(out_map, (*image, 0, 0, 0), tile, op="add")
         else:
-            k.tma.store(out_map, (*image, 0, -1, 0), tile)
+            k.tma.store(out_map, (*image, 0, 0, 0), tile)
         k.bulk.commit_group()
         k.bulk.wait_group(0)
     return k.finish()

@@ -110,6 +110,38 @@ def test_a_copy_begins_with_a_slice(rank):
     )
 
 
+@pytest.mark.parametrize("reduce", [None, "add"])
+def test_slices_are_not_written_before_the_tensor(reduce):
+    """It traps, whichever the dimension; a load from there is filled, the far end is clipped."""
+
+    def write(k, place):
+        m, tile = sliced(k), k.smem_tile("tile", (1, 1, 8, 4), "f32")[0]
+        with k.elect_thread():
+            if reduce:
+                k.tma.reduce(m, place(k), tile, op=reduce)
+            else:
+                k.tma.store(m, place(k), tile)
+
+    for d, place in (
+        (2, lambda k: (0, 0, -8, 0)),
+        (0, lambda k: (k.block_idx - 1, 0, 0, 0)),
+        (1, lambda k: (0, -k.block_idx, 0, 0)),
+    ):
+        expect(
+            lambda k, place=place: write(k, place),
+            f"TmaStore by interleaved map 'm' begins before the tensor in dimension {d}, "
+            "for all that is known",
+            "give a coordinate without minus signs: of the block, of loop variables",
+            Rule.TENSOR_MAP,
+        )
+    k = ScheduleBuilder("inside")
+    k.block(1)
+    k.grid(4)
+    with k.loop(2) as i:
+        write(k, lambda k: (k.block_idx % 4, i, 8 * i + 12, 0))
+    k.finish()
+
+
 def test_the_swizzle_of_slices_is_that_of_their_bytes():
     """Slices of 16 bytes lie side by side under a swizzle of 128; other rows fill it."""
 

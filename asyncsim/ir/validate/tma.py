@@ -8,9 +8,10 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import GlobalTensor, Interleave, OobFill, Swizzle, TensorMap
 from asyncsim.ir.dtype import DType
-from asyncsim.ir.expr import ZERO
+from asyncsim.ir.expr import ZERO, never_negative
 from asyncsim.ir.op import Scope, SmemView
-from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.schedule import Schedule, statements
+from asyncsim.ir.stmt import For
 from asyncsim.ir.validate import im2col
 from asyncsim.ir.validate.bulk import REDUCED
 from asyncsim.ir.validate.views import is_contiguous
@@ -117,15 +118,28 @@ def _slice_faults(m: TensorMap, t: GlobalTensor) -> Iterator[tuple[str, str]]:
 
 
 def _slices(s: Schedule) -> Iterator[ScheduleError]:
-    """A copy by an interleaved map begins with a slice."""
+    """A copy by an interleaved map begins with a slice, and one that writes not before the tensor:
+    that traps on an H200, where a load is filled."""
+    loops = frozenset(f.var for f in statements(s.body) if isinstance(f, For))
     for op in s.ops():
         if not isinstance(op, ops.TmaLoad | ops.TmaStore | ops.TmaPrefetch):
             continue
+        if not s.tensor_map(op.tensor_map).sliced:
+            continue
         box = op.dst if isinstance(op, ops.TmaStore) else op.src
-        if s.tensor_map(op.tensor_map).sliced and box.start[-1] != ZERO:
+        by = f"{type(op).__name__} by interleaved map {op.tensor_map!r} begins"
+        if box.start[-1] != ZERO:
             yield ScheduleError(
-                f"{type(op).__name__} by interleaved map {op.tensor_map!r} begins inside a slice",
+                f"{by} inside a slice",
                 fix="give 0 as the last coordinate: a copy takes whole slices",
+                loc=op.loc,
+                rule=Rule.TENSOR_MAP,
+            )
+        before = [d for d, e in enumerate(box.start) if not never_negative(e, loops)]
+        if isinstance(op, ops.TmaStore) and before:
+            yield ScheduleError(
+                f"{by} before the tensor in dimension {before[0]}, for all that is known",
+                fix="give a coordinate without minus signs: of the block, of loop variables",
                 loc=op.loc,
                 rule=Rule.TENSOR_MAP,
             )
