@@ -37,11 +37,9 @@ class Barriers:
         everything: Callable[[], int],
         late: Callable[[Breach], None],
     ) -> None:
-        self._late = late
-        self._counting, self._everything = counting, everything
+        self._late, self._counting, self._everything = late, counting, everything
         self._layout, self._breach, self._fault, self._wake = layout, breach, fault, wake
-        self._chain_phases = chain_phases
-        self.phases = PhaseClocks(layout)
+        self._chain_phases, self.phases = chain_phases, PhaseClocks(layout)
         self._control = layout.guards[Section.CONTROL]
         self._visible = self._control | layout.guards[Section.MEMORY]
         self._control_mask = layout.carried
