@@ -59,12 +59,13 @@ def test_the_witness_is_a_code_flow_with_a_thread_for_each_warp(cli: Any) -> Non
 
 
 @pytest.mark.parametrize("scenario", builtin_scenarios(), ids=lambda s: s.name)
-def test_every_twin_names_its_rule_in_sarif(cli: Any, scenario: Any) -> None:
-    for twin in scenario.twins[:3]:
-        run = sarif(cli, scenario.name, *small(scenario.name, twin.name))
-        assert twin.rule.name in [r["ruleId"] for r in run["results"]]
-        for result in run["results"]:
-            assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+def test_a_twin_of_each_scenario_names_its_rule_in_sarif(cli: Any, scenario: Any) -> None:
+    """One is enough: that each twin is named is tested with the JSON form."""
+    twin = scenario.twins[0]
+    run = sarif(cli, scenario.name, *small(scenario.name, twin.name))
+    assert twin.rule.name in [r["ruleId"] for r in run["results"]]
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
 
 
 def test_a_clean_schedule_has_no_results(cli: Any) -> None:
