@@ -1,32 +1,30 @@
-"""Predictions against stored measurements: errors, rank order, regret; and whether they got worse.
+"""Predictions against stored measurements: errors, rank order, regret.
 
-``python -m asyncsim.hw.compare`` prints the statistics; ``--check`` fails when they are worse than
-the stored ones, ``--update`` stores them.
+``python -m asyncsim.hw.compare`` prints every row and the statistics; ``--check`` fails when they
+are not the stored ones, ``--update`` stores them (accuracy.py).
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from asyncsim.catalog import find_scenario
 from asyncsim.hw.launch.timing import percentile
+from asyncsim.hw.predictions import Asked, Predicted, predict_all
 from asyncsim.hw.statistics import Problem, tau_b, top1_regrets
-from asyncsim.hw.store import Measurement, load_all
+from asyncsim.hw.store import Measurement
 from asyncsim.ir.schedule import Schedule
-from asyncsim.machine import Machine, load_machine
 
-ACCURACY = Path(__file__).parent / "data" / "accuracy.json"
 SHORT_US = 5.0
-TOLERANCE_PCT = 0.25  # points by which a statistic may grow before it counts as worse
 
 PredictCycles = Callable[[Schedule, str], float | None]
 """Cycles of a schedule with L2 "cold" or "warm"; None if there is no prediction (a deadlock)."""
+
+Key = tuple[str, tuple[tuple[str, int], ...], str]
+"""A configuration: scenario, all of its parameters by name, state of L2."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +32,8 @@ class ComparedRow:
     """One configuration: the median over its boards, and the prediction.
 
     ``spread_pct``: p10 to p90, or between boards if that is larger. ``board_spread_pct``: between
-    the medians of its boards, None if there is one. ``error_pct`` is signed.
+    the medians of its boards, None if there is one. ``error_pct`` is signed. ``proven``: the
+    fingerprint of the schedule if it is proven clean.
     """
 
     scenario: str
@@ -47,6 +46,11 @@ class ComparedRow:
     predicted: float | None
     board_spread_pct: float | None = None
     ctas: int = 0
+    proven: str = ""
+
+    @property
+    def key(self) -> Key:
+        return self.scenario, tuple(sorted(self.params.items())), self.l2
 
     @property
     def error_pct(self) -> float | None:
@@ -61,8 +65,9 @@ class ComparedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Statistics:
-    """Of the absolute errors in percent, over ``n`` rows. ``board_spread``: the median of the rows
-    that were measured on several boards, None without such rows."""
+    """Of the absolute errors in percent, over ``n`` rows. ``spread``: the median of what the rows
+    vary by in measurement; ``board_spread``: of what the boards differ by, over the rows that were
+    measured on several, None without such rows."""
 
     n: int
     mean: float
@@ -70,6 +75,7 @@ class Statistics:
     p90: float
     p95: float
     max: float
+    spread: float = 0.0
     board_spread: float | None = None
 
 
@@ -92,16 +98,52 @@ class Comparison:
 
 def compare(rows: Iterable[Measurement], predict_cycles: PredictCycles) -> Comparison:
     """Join measurements with predictions, configuration by configuration."""
-    groups: dict[Any, list[Measurement]] = {}
-    for m in rows:
-        groups.setdefault(configuration(m), []).append(m)
-    return summarise([_joined(group, predict_cycles) for group in groups.values()])
+    groups = grouped(rows)
+    predicted = {
+        key: Predicted(predict_cycles(find_scenario(key[0]).build(dict(key[1])), key[2]), "")
+        for key in groups
+    }
+    return _summary(groups, predicted)
 
 
-def configuration(m: Measurement) -> Any:
+def compare_suite(
+    rows: Iterable[Measurement],
+    machine: str = "h200",
+    *,
+    proven: Mapping[Key, str] | None = None,
+    tell: Callable[[str], None] = lambda now: None,
+) -> Comparison:
+    """The same by simulation, in several processes. ``proven``: fingerprints of the schedules that
+    need no new proof."""
+    groups = grouped(rows)
+    longest_first = sorted(groups, key=lambda key: -groups[key][0].time_us)
+    known = proven or {}
+    asked = [
+        Asked(scenario=name, params=params, l2=l2, proven=known.get((name, params, l2), ""))
+        for name, params, l2 in longest_first
+    ]
+    predicted = predict_all(asked, machine, tell=tell)
+    return _summary(groups, dict(zip(longest_first, predicted, strict=True)))
+
+
+def configuration(m: Measurement) -> Key:
     """The same for rows of one configuration: a parameter newer than a row had its default."""
     params = {**find_scenario(m.scenario).params, **m.params}
     return m.scenario, tuple(sorted(params.items())), m.l2
+
+
+def grouped(rows: Iterable[Measurement]) -> dict[Key, list[Measurement]]:
+    """The rows of each configuration, on whatever boards."""
+    groups: dict[Key, list[Measurement]] = {}
+    for m in rows:
+        groups.setdefault(configuration(m), []).append(m)
+    return groups
+
+
+def _summary(
+    groups: Mapping[Key, Sequence[Measurement]], predicted: Mapping[Key, Predicted]
+) -> Comparison:
+    return summarise([_joined(group, predicted[key]) for key, group in groups.items()])
 
 
 def summarise(rows: Sequence[ComparedRow]) -> Comparison:
@@ -128,7 +170,7 @@ def summarise(rows: Sequence[ComparedRow]) -> Comparison:
     )
 
 
-def _joined(group: list[Measurement], predict_cycles: PredictCycles) -> ComparedRow:
+def _joined(group: Sequence[Measurement], predicted: Predicted) -> ComparedRow:
     first = group[0]
     scenario = find_scenario(first.scenario)
     params = {**scenario.params, **first.params}
@@ -146,9 +188,10 @@ def _joined(group: list[Measurement], predict_cycles: PredictCycles) -> Compared
         measured=measured,
         time_us=percentile([m.time_us for m in group], 50),
         spread_pct=100 * spread / measured,
-        predicted=predict_cycles(schedule, first.l2),
+        predicted=predicted.cycles,
         board_spread_pct=100 * apart / measured if boards > 1 else None,
         ctas=schedule.ctas,
+        proven=predicted.proven,
     )
 
 
@@ -164,19 +207,9 @@ def _statistics(rows: Sequence[ComparedRow]) -> Statistics:
         p90=percentile(errors, 90),
         p95=percentile(errors, 95),
         max=max(errors),
+        spread=percentile([r.spread_pct for r in rows], 50),
         board_spread=percentile(apart, 50) if apart else None,
     )
-
-
-def predictor(machine: Machine) -> PredictCycles:
-    """Predictions of this machine file, at the clock-free unit: cycles."""
-    from asyncsim.predict import predict
-
-    def cycles(schedule: Schedule, l2: str) -> float | None:
-        _, prediction = predict(schedule, machine, l2=l2)
-        return None if prediction is None else prediction.cycles
-
-    return cycles
 
 
 def comparison_json(c: Comparison) -> dict[str, Any]:
@@ -186,17 +219,19 @@ def comparison_json(c: Comparison) -> dict[str, Any]:
         "error_pct": _rounded(c.overall),
         "tau_b": round(c.tau_b, 3),
         "top1_regret_pct": round(c.top1_regret_pct, 2),
+        "spread_pct": round(c.overall.spread, 2),
         "board_spread_pct": _apart(c.overall.board_spread),
         "by_scenario": {n: _group(s) for n, s in c.by_scenario.items()},
         "groups": {n: _group(s) for n, s in c.groups.items()},
         "under_5_us": _group(c.short),
         "unpredicted": c.unpredicted,
-        "rows": [_row_json(r) for r in c.rows],
+        "rows": [row_json(r) for r in c.rows],
     }
 
 
 def _group(s: Statistics) -> dict[str, Any]:
-    return {"n": s.n, **_rounded(s), "board_spread_pct": _apart(s.board_spread)}
+    spreads = {"spread_pct": round(s.spread, 2), "board_spread_pct": _apart(s.board_spread)}
+    return {"n": s.n, **_rounded(s), **spreads}
 
 
 def _apart(value: float | None) -> float | None:
@@ -207,7 +242,8 @@ def _rounded(s: Statistics) -> dict[str, float]:
     return {n: round(getattr(s, n), 2) for n in ("mean", "median", "p90", "p95", "max")}
 
 
-def _row_json(r: ComparedRow) -> dict[str, Any]:
+def row_json(r: ComparedRow) -> dict[str, Any]:
+    """A row of the report and of the stored figures."""
     return {
         "scenario": r.scenario,
         "params": r.params,
@@ -222,51 +258,7 @@ def _row_json(r: ComparedRow) -> dict[str, Any]:
     }
 
 
-def worse_than(stored: dict[str, Any], now: Comparison) -> list[str]:
-    """In which statistics the accuracy got worse than the stored ones; empty if in none."""
-    have = comparison_json(now)
-    faults = []
-    for name in ("mean", "median", "p90", "max"):
-        before, after = stored["error_pct"][name], have["error_pct"][name]
-        if after > before + TOLERANCE_PCT:
-            faults.append(f"{name} error {before} % -> {after} %")
-    if have["tau_b"] < stored["tau_b"] - 0.005:
-        faults.append(f"tau_b {stored['tau_b']} -> {have['tau_b']}")
-    if have["top1_regret_pct"] > stored["top1_regret_pct"] + TOLERANCE_PCT:
-        faults.append(f"top-1 regret {stored['top1_regret_pct']} % -> {have['top1_regret_pct']} %")
-    if have["n"] < stored["n"]:
-        faults.append(f"rows {stored['n']} -> {have['n']}")
-    return faults
-
-
-def main(argv: list[str] | None = None) -> int:
-    """0: printed, or not worse; 1: worse than stored."""
-    parser = argparse.ArgumentParser(prog="python -m asyncsim.hw.compare", description=__doc__)
-    parser.add_argument("--machine", default="h200")
-    parser.add_argument("--check", action="store_true", help="fail if worse than stored")
-    parser.add_argument("--update", action="store_true", help="store the statistics")
-    args = parser.parse_args(argv)
-    now = compare(load_all(), predictor(load_machine(args.machine)))
-    statistics = comparison_json(now)
-    rows = statistics.pop("rows")
-    for row in sorted(rows, key=lambda r: abs(r["error_pct"] or 0.0)):
-        print(_line(row))
-    print(json.dumps(statistics, indent=1))
-    if args.update:
-        ACCURACY.write_text(json.dumps(statistics, indent=1) + "\n", encoding="utf-8")
-    if args.check:
-        faults = worse_than(json.loads(ACCURACY.read_text(encoding="utf-8")), now)
-        for fault in faults:
-            print(f"worse: {fault}", file=sys.stderr)
-        return 1 if faults else 0
-    return 0
-
-
-def _line(row: dict[str, Any]) -> str:
-    shown = " ".join(f"{n}={v}" for n, v in row["params"].items())
-    error = "no prediction" if row["error_pct"] is None else f"{row['error_pct']:+7.1f} %"
-    return f"{error} {row['measured_cycles']:>11} {row['scenario']} {shown} {row['l2']}"
-
-
 if __name__ == "__main__":
+    from asyncsim.hw.accuracy import main
+
     sys.exit(main())

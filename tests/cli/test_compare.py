@@ -7,9 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-import asyncsim.hw.compare
+import asyncsim.hw.accuracy
 import asyncsim.hw.store
 from asyncsim.catalog import find_scenario
+from asyncsim.hw.accuracy import document_of, document_text, load_stored, proven
+from asyncsim.hw.compare import compare_suite
 from asyncsim.hw.store import load_all
 
 ROWS = [m for m in load_all() if m.scenario == "tma_ring" and m.params["ctas"] == 1][:3]
@@ -77,6 +79,14 @@ def test_statistics_by_group(cli) -> None:  # type: ignore[no-untyped-def]
     assert names[3].startswith("L2 ")
 
 
+def test_all_rows_are_held_against_the_goals(cli) -> None:  # type: ignore[no-untyped-def]
+    lines = cli("compare").out.splitlines()
+    goals = [" ".join(line.split()) for line in lines[lines.index("") :]]
+    assert "rows >= 250 3 missed" in goals
+    assert any(g.startswith("mean error <= 3 % ") for g in goals)
+    assert "goal" not in cli("compare", "tma_ring").out, "some rows say nothing of the suite"
+
+
 def test_what_the_boards_differ_by(cli, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     one = ROWS[0]
     other = replace(
@@ -129,25 +139,31 @@ def test_unknown_scenario_and_machine(cli) -> None:  # type: ignore[no-untyped-d
 
 
 def test_check_without_stored_statistics(cli, monkeypatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    monkeypatch.setattr(asyncsim.hw.compare, "ACCURACY", tmp_path / "none.json")
+    monkeypatch.setattr(asyncsim.hw.accuracy, "ACCURACY", tmp_path / "none.json")
     done = cli("compare", "--check")
-    assert (done.code, done.err) == (
-        0,
-        "no stored statistics to compare with yet: nothing to check\n",
-    )
+    assert (done.code, done.err) == (0, "no stored figures to compare with yet: nothing to check\n")
 
 
 def test_check_against_stored_statistics(cli, monkeypatch, tmp_path) -> None:  # type: ignore[no-untyped-def]
     stored = tmp_path / "accuracy.json"
-    stored.write_text(cli("compare", "--json").out)
-    monkeypatch.setattr(asyncsim.hw.compare, "ACCURACY", stored)
+    known = load_stored()
+    stored.write_text(document_text(document_of(compare_suite(ROWS, proven=proven(known)))))
+    monkeypatch.setattr(asyncsim.hw.accuracy, "ACCURACY", stored)
     done = cli("compare", "--check")
-    assert (done.code, done.err) == (0, "not worse than the stored statistics\n")
-    better = json.loads(stored.read_text())
-    better["error_pct"]["median"] -= 1
-    stored.write_text(json.dumps(better))
+    assert (done.code, done.err) == (0, "every row is predicted as is stored\n")
+    other = json.loads(stored.read_text())
+    row = other["rows"][0]
+    row["error_pct"], row["predicted_cycles"] = 0.01, row["measured_cycles"]
+    stored.write_text(json.dumps(other))
     done = cli("compare", "--check")
-    assert done.code == 1 and done.err.startswith("worse: median error ")
+    name = " ".join(f"{n}={v}" for n, v in row["params"].items())
+    assert done.code == 1
+    assert done.err.startswith(
+        f"tma_ring {name} {row['l2']}: predicted {row['measured_cycles']} -> "
+    )
+    assert done.err.endswith(
+        " %, worse\nrun python -m asyncsim.hw.compare --update and look at what moved\n"
+    )
 
 
 def test_no_measurements(cli, monkeypatch) -> None:  # type: ignore[no-untyped-def]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from argparse import ArgumentTypeError, Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -10,14 +9,13 @@ from typing import TYPE_CHECKING
 from asyncsim.cli.exit_code import ExitCode
 from asyncsim.cli.options import CommandParser, add_json, add_machine, parse_parameters
 from asyncsim.cli.output import emit, emit_json, note
-from asyncsim.cli.progress import Tell, working
+from asyncsim.cli.progress import working
 from asyncsim.errors import UsageError
 from asyncsim.suggest import did_you_mean
 
 if TYPE_CHECKING:
-    from asyncsim.hw.compare import Comparison, PredictCycles
+    from asyncsim.hw.compare import Comparison
     from asyncsim.hw.store import Measurement
-    from asyncsim.ir.schedule import Schedule
 
 
 def add_arguments(parser: CommandParser) -> None:
@@ -37,24 +35,23 @@ def add_arguments(parser: CommandParser) -> None:
     )
     add_machine(parser)
     parser.add_argument(
-        "--check", action="store_true", help="fail when the statistics got worse than the stored"
+        "--check", action="store_true", help="fail when a row is not predicted as is stored"
     )
     add_json(parser)
 
 
 def run(args: Namespace) -> ExitCode:
     """Print the table and the statistics."""
-    from asyncsim.hw.compare import compare, comparison_json, configuration, predictor
+    from asyncsim.hw.accuracy import load_stored, proven
+    from asyncsim.hw.compare import compare_suite, comparison_json
     from asyncsim.machine import load_machine
 
     scenario = _scenario(args)
-    machine = load_machine(args.machine)
+    load_machine(args.machine)  # its faults are told before minutes have passed
     rows = _rows(scenario, parse_parameters(args.params))
     with working("comparing", quiet=args.json) as tell:
-        counted = _counted(
-            predictor(machine), total=len({configuration(m) for m in rows}), tell=tell
-        )
-        comparison = compare(rows, counted)
+        known = proven(load_stored())
+        comparison = compare_suite(rows, args.machine, proven=known, tell=tell)
     if args.json:
         emit_json(comparison_json(_only_worst(comparison, args.worst)))
     elif not rows:
@@ -62,7 +59,8 @@ def run(args: Namespace) -> ExitCode:
     else:
         from asyncsim.cli.compare_text import comparison_text
 
-        emit(comparison_text(comparison, worst=args.worst))
+        whole = scenario is None and not args.params
+        emit(comparison_text(comparison, worst=args.worst, whole=whole))
     return _against_stored(comparison) if args.check else ExitCode.CLEAN
 
 
@@ -79,19 +77,6 @@ def _scenario(args: Namespace) -> str | None:
     if args.check and (scenario or args.params):
         raise UsageError("--check compares all stored rows; leave SCENARIO and parameters out")
     return scenario
-
-
-def _counted(predict_cycles: PredictCycles, *, total: int, tell: Tell) -> PredictCycles:
-    """The same, telling which row it is."""
-    done = 0
-
-    def cycles(schedule: Schedule, l2: str) -> float | None:
-        nonlocal done
-        done += 1
-        tell(f"predicting row {done} of {total}: {schedule.name}")
-        return predict_cycles(schedule, l2)
-
-    return cycles
 
 
 def _only_worst(comparison: Comparison, worst: int | None) -> Comparison:
@@ -125,14 +110,14 @@ def _rows(scenario: str | None, params: dict[str, int]) -> list[Measurement]:
 
 
 def _against_stored(comparison: Comparison) -> ExitCode:
-    from asyncsim.hw.compare import ACCURACY, worse_than
+    from asyncsim.hw.accuracy import REPAIR, differences, load_stored, shown
 
-    if not ACCURACY.exists():
-        note("no stored statistics to compare with yet: nothing to check")
+    stored = load_stored()
+    if not stored:
+        note("no stored figures to compare with yet: nothing to check")
         return ExitCode.CLEAN
-    faults = worse_than(json.loads(ACCURACY.read_text(encoding="utf-8")), comparison)
-    for fault in faults:
-        note(f"worse: {fault}")
-    if not faults:
-        note("not worse than the stored statistics")
+    faults = differences(stored, comparison)
+    for fault in shown(faults):
+        note(fault)
+    note(REPAIR if faults else "every row is predicted as is stored")
     return ExitCode.FINDINGS if faults else ExitCode.CLEAN
