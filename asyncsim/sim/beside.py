@@ -17,10 +17,10 @@ from asyncsim.ir.decl import Work
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
 from asyncsim.sim.numbers import Numbers
-from asyncsim.sim.path import Cause
 
 if TYPE_CHECKING:
     from asyncsim.sim.machine_state import SmState
+    from asyncsim.sim.servers import Pipe
 
 WHOLE = 1 << 12  # a computation is served in parts of this many
 LEAST = WHOLE // 8
@@ -36,17 +36,38 @@ class Beside:
     lost_ss: int
     lost_rs: int
 
-    def part(self, sm: SmState, now: int, left: int) -> int:
+    def part(self, until: int, now: int, left: int) -> int:
         """How much of ``left`` runs before the tensor core is through with what it has."""
-        window = (sm.tensor.free - now) * WHOLE // max(1, self.own)
+        window = (until - now) * WHOLE // max(1, self.own)
         return min(left, max(LEAST, window))
 
-    def delay(self, sm: SmState, now: int, part: int, warps: int, cause: Cause) -> None:
+    def delay(self, sm: SmState, now: int, part: int, counts: Sequence[int]) -> None:
         """The tensor core is later by what it loses to this part of the computation."""
         lost = self.lost_rs if sm.operands_in_registers else self.lost_ss
-        lost = lost * warps * part // WHOLE
         if lost:
-            sm.tensor.hold(max(sm.tensor.free, now) + lost)
+            sm.late.lose(sm.tensor, now, [lost * warps * part // WHOLE for warps in counts])
+
+
+class Late:
+    """Until when the tensor core of each sub-partition is busy: computations hold up that of their
+    own, and an instruction for all four waits for the last. They are level when one is served."""
+
+    __slots__ = ("_free", "_until")
+
+    def __init__(self) -> None:
+        self._until = [0, 0, 0, 0]
+        self._free = 0  # of the tensor core as a whole, when that was so
+
+    def until(self, tensor: Pipe) -> list[int]:
+        """By sub-partition."""
+        return self._until if tensor.free == self._free else [tensor.free] * 4
+
+    def lose(self, tensor: Pipe, now: int, lost: Sequence[int]) -> None:
+        """Each sub-partition loses so many ticks from ``now`` on."""
+        pairs = zip(self.until(tensor), lost, strict=True)
+        self._until = [max(until, now) + ticks if ticks else until for until, ticks in pairs]
+        tensor.hold(max(self._until))
+        self._free = tensor.free
 
 
 def beside(

@@ -258,9 +258,11 @@ def _serve_pipes(a: Agent) -> None:
     part, works, rest = left, s.work, s.cost - s.value
     counts = partition_counts(a.warps.warps)
     if s.beside is not None and sm.tensor.free > now:
-        part, works = s.beside.part(sm, now, left), s.beside.pipes
-        rest = max(rest, s.beside.own - s.value)
-        s.beside.delay(sm, now, part, max(counts), cause)
+        until = max(until for until, n in zip(sm.late.until(sm.tensor), counts, strict=True) if n)
+        if until > now:
+            part, works = s.beside.part(until, now, left), s.beside.pipes
+            rest = max(rest, s.beside.own - s.value)
+            s.beside.delay(sm, now, part, counts)
     rest = rest * part // WHOLE
     end, why = now + rest, cause
     for p, warps in enumerate(counts):

@@ -16,6 +16,7 @@ from asyncsim.machine import Curve, Machine
 from asyncsim.sim import do_cluster, do_sync
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.begin import Begin
+from asyncsim.sim.beside import Late
 from asyncsim.sim.clusters import ClusterState
 from asyncsim.sim.do_compute import PIPES, partition_counts
 from asyncsim.sim.do_registers import TimedPool
@@ -201,7 +202,7 @@ class SmState:
         self.starts: deque[tuple[int, Cause]] = deque(maxlen=model.queue_depth)
         self.landing: tuple[int, Cause] = (0, model.begin.cause)  # the last one of all its loads
         self.port = Fifo(PORT, n.fill())
-        self.tensor = Pipe(TENSOR)
+        self.tensor, self.late = Pipe(TENSOR), Late()
         self.warpgroups = 1  # that share the tensor core
         self.operand_bytes = self.operand_ticks = 0  # of the last wgmma
         self.operands_in_registers = False

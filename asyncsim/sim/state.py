@@ -337,7 +337,7 @@ def _sm(s: State, sm: SmState) -> None:
     s.what += [sm.operand_bytes, sm.operand_ticks, sm.operands_in_registers]
     s.what += [len(sm.starts), tuple(sm.maps)]
     s.when += [start for start, _ in sm.starts]
-    s.when.append(sm.landing[0])
+    s.when += [sm.landing[0], *sm.late.until(sm.tensor)]
     s.when += sm.maps.values()
     s.what += [tuple(sm.tmem.live.items()), frozenset(sm.tmem.relinquished)]
     s.what.append(_keys(sm.tmem_waiters))

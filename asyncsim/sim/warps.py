@@ -13,15 +13,16 @@ from dataclasses import dataclass
 from asyncsim.ir import op as ops
 from asyncsim.ir.expr import (
     Arg,
+    Binary,
     Builtin,
     BuiltinRef,
-    Const,
     Expr,
+    Unary,
     Var,
     python_source,
     walk,
 )
-from asyncsim.ir.op import OpBase, Scope
+from asyncsim.ir.op import MbarrierRef, OpBase, Scope
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 
@@ -75,21 +76,52 @@ def _outside_roles(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
 def _traits(body: tuple[Stmt, ...]) -> list[Trait]:
     """What may tell one warp from another: functions of the warp's index in its role."""
     traits: list[Trait] = []
+    timing = _timing_vars(body)
     for s in statements(body):
         if isinstance(s, Elect) and s.of_role:
             traits.append(lambda warp, args: warp == 0)
+        if isinstance(s, Set) and s.var not in timing:
+            continue
         for expr in _deciding(s):
-            nodes = list(walk(expr))
-            if not any(n == BuiltinRef(Builtin.WARP_IN_ROLE) for n in nodes):
-                continue
-            static = not isinstance(s, Set) and all(
-                isinstance(n, Const | Arg)
-                or n == BuiltinRef(Builtin.WARP_IN_ROLE)
-                or not isinstance(n, Var | BuiltinRef)
-                for n in nodes
-            )
-            traits.append(_value_of(expr) if static else lambda warp, args: warp)
+            traits += [_value_of(part) for part in _of_the_warp(expr)]
     return traits
+
+
+def _timing_vars(body: tuple[Stmt, ...]) -> set[str]:
+    """The variables that something which decides time depends on."""
+    sets = [s for s in statements(body) if isinstance(s, Set)]
+    others = (s for s in statements(body) if not isinstance(s, Set))
+    found = {v for s in others for expr in _deciding(s) for v in _vars(expr)}
+    while more := {v for s in sets if s.var in found for v in _vars(s.value)} - found:
+        found |= more
+    return found
+
+
+def _vars(expr: Expr) -> Iterator[str]:
+    return (n.name for n in walk(expr) if isinstance(n, Var))
+
+
+def _of_the_warp(expr: Expr) -> Iterator[Expr]:
+    """The largest parts of an expression that the index of the warp alone decides: warps for which
+    they are the same have the same expression."""
+    nodes = list(walk(expr))
+    if BuiltinRef(Builtin.WARP_IN_ROLE) not in nodes:
+        return
+    if all(_is_static(n) for n in nodes):
+        yield expr
+        return
+    match expr:
+        case Unary(operand=operand):
+            yield from _of_the_warp(operand)
+        case Binary(lhs=lhs, rhs=rhs):
+            yield from _of_the_warp(lhs)
+            yield from _of_the_warp(rhs)
+        case _:
+            raise AssertionError(expr)
+
+
+def _is_static(node: Expr) -> bool:
+    return not isinstance(node, Var | BuiltinRef) or node == BuiltinRef(Builtin.WARP_IN_ROLE)
 
 
 def _value_of(expr: Expr) -> Trait:
@@ -105,27 +137,31 @@ def _deciding(s: Stmt) -> Iterator[Expr]:
     match s:
         case For(trip_count=e) | When(condition=e) | Set(value=e):
             yield e
+        case OpBase():
+            for part in s.parts():
+                if isinstance(part, MbarrierRef):
+                    yield part.stage
+                    if part.rank is not None:
+                        yield part.rank
+            yield from _numbers(s)
+        case _:
+            pass
+
+
+def _numbers(op: OpBase) -> Iterator[Expr]:
+    """The numbers among the operands of an op that decide time."""
+    match op:
         case (
-            ops.MbarrierInit(mbarrier=ref)
-            | ops.MbarrierInval(mbarrier=ref)
-            | ops.MbarrierArrive(mbarrier=ref)
-            | ops.MbarrierWaitState(mbarrier=ref)
-            | ops.TmaLoad(mbarrier=ref)
-            | ops.CpAsyncMbarrierArrive(mbarrier=ref)
+            ops.MbarrierExpectTx(bytes=e)
+            | ops.MbarrierCompleteTx(bytes=e)
+            | ops.MbarrierArriveExpectTx(bytes=e)
+            | ops.MbarrierWait(parity=e)
+            | ops.MbarrierTestWait(parity=e)
         ):
-            yield ref.stage
-        case (
-            ops.MbarrierExpectTx(mbarrier=ref, bytes=e)
-            | ops.MbarrierCompleteTx(mbarrier=ref, bytes=e)
-            | ops.MbarrierArriveExpectTx(mbarrier=ref, bytes=e)
-        ):
-            yield ref.stage
             yield e
-        case (
-            ops.MbarrierWait(mbarrier=ref, parity=e) | ops.MbarrierTestWait(mbarrier=ref, parity=e)
-        ):
-            yield ref.stage
-            yield e
+        case ops.TmaLoad(multicast=e) | ops.BulkLoad(multicast=e) | ops.Tcgen05Commit(multicast=e):
+            if e is not None:
+                yield e
         case ops.Compute(operands=operands):
             for operand in operands:
                 if not isinstance(operand, ops.FragmentRef | ops.SmemView):

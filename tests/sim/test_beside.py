@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Work
 from asyncsim.machine import load_machine, ticks
+from asyncsim.scenario import Scenario
 from asyncsim.scenarios.flash_attention import flash_attention
+from asyncsim.scenarios.fp8_gemm import fp8_gemm
 from asyncsim.sim import simulate
-from asyncsim.sim.beside import WHOLE, beside, runs, slower
+from asyncsim.sim.beside import WHOLE, Late, beside, runs, slower
 from asyncsim.sim.do_compute import work_ticks
 from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.servers import Pipe
+from asyncsim.sim.simulate import Options, run
 
 H200 = load_machine("h200")
 WGMMA = H200.wgmma
@@ -57,16 +63,42 @@ def test_computations_in_one_run() -> None:
 
 
 def test_a_part_ends_where_the_tensor_core_has_nothing_more() -> None:
-    class Tensor:
-        free = 1000
-
-    class Sm:
-        tensor = Tensor()
-
     slow, _ = told(Work(alu=64))
-    assert slow.part(Sm(), 1000 - slow.own // 2, WHOLE) == WHOLE // 2  # type: ignore[arg-type]
-    assert slow.part(Sm(), 999, WHOLE) == WHOLE // 8  # type: ignore[arg-type]
-    assert slow.part(Sm(), 999, 7) == 7  # type: ignore[arg-type]
+    assert slow.part(1000, 1000 - slow.own // 2, WHOLE) == WHOLE // 2
+    assert slow.part(1000, 999, WHOLE) == WHOLE // 8
+    assert slow.part(1000, 999, 7) == 7
+
+
+def test_sub_partitions_lose_side_by_side() -> None:
+    tensor, late = Pipe("tensor core"), Late()
+    tensor.serve(0, 100, (0, "launch", 0, None))
+    for lost in ([5, 0, 0, 0], [0, 5, 5, 5]):  # a warp, and then three on the others
+        late.lose(tensor, 90, lost)
+        assert tensor.free == 105
+    late.lose(tensor, 90, [5, 0, 0, 0])  # another warp on the first
+    assert (tensor.free, late.until(tensor)) == (110, [110, 105, 105, 105])
+    tensor.serve(0, 10, (0, "launch", 0, None))
+    assert late.until(tensor) == [120] * 4
+
+
+@pytest.mark.parametrize(
+    ("scenario", "params"),
+    [
+        (flash_attention, {"seq": 512, "heads": 2}),
+        (flash_attention, {"seq": 512, "heads": 2, "pingpong": 0}),
+        (fp8_gemm, {"m": 512, "n": 512, "k": 1024}),
+    ],
+)
+def test_warps_that_run_as_one_take_what_they_take_apart(
+    scenario: Scenario, params: dict[str, int]
+) -> None:
+    schedule = scenario.build(params)
+    together, apart = (
+        run(schedule, H200, Options(certified=True, merge=merge)) for merge in (True, False)
+    )
+    assert len(together.classes) < len(apart.classes)
+    assert together.end == apart.end
+    assert together.sms[0].tensor.busy == apart.sms[0].tensor.busy
 
 
 def test_running_ahead_and_strict_order_agree() -> None:

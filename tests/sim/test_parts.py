@@ -9,6 +9,7 @@ import pytest
 from asyncsim import ScheduleBuilder
 from asyncsim.ir import op as ops
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.flash_attention import flash_attention
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from asyncsim.sim.flights import Flights
@@ -71,6 +72,19 @@ def test_warps_that_nothing_tells_apart_are_one() -> None:
     assert [c.warps for c in gemm] == [(0,), (1, 2, 3), (4,)]
 
 
+def test_what_the_warp_alone_decides_tells_warps_apart_by_its_value() -> None:
+    k = ScheduleBuilder("halves", archs=("sm_90a",))
+    k.block(8)
+    first_row = k.var("first_row", 16 * k.warp_in_role)  # an address, which takes no time
+    turn = k.var("turn", k.warp_in_role // 4)
+    with k.loop(10) as i, k.when((i + turn > 1) & (k.warp_in_role // 2 % 2 == 0)):
+        k.bar.warp_sync()
+    del first_row
+    assert [c.warps for c in warp_classes(k.finish())] == [(0, 1), (2, 3), (4, 5), (6, 7)]
+    flash = warp_classes(flash_attention.build({"seq": 512, "heads": 1}))
+    assert [c.warps for c in flash[:4]] == [(0,), (1, 2, 3), (4,), (5, 6, 7)]
+
+
 def test_warps_that_control_tells_apart_are_not_merged() -> None:
     k = ScheduleBuilder("apart", archs=("sm_90a",))
     k.block(4)
@@ -83,8 +97,10 @@ def test_warps_that_control_tells_apart_are_not_merged() -> None:
 
     k = ScheduleBuilder("var", archs=("sm_90a",))
     k.block(2)
-    k.var("mine", k.warp_in_role)
-    k.bar.warp_sync()
+    mine = k.var("mine", k.warp_in_role)
+    twice = k.var("twice", mine * 2)
+    with k.loop(twice):
+        k.bar.warp_sync()
     assert [c.warps for c in warp_classes(k.finish())] == [(0,), (1,)]
 
 

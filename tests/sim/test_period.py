@@ -21,6 +21,7 @@ from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from asyncsim.sim import state
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
+from asyncsim.sim.beside import Late
 from asyncsim.sim.clusters import ClusterState, TimedClusterBarrier
 from asyncsim.sim.contents import Contents
 from asyncsim.sim.do_matrix import Scoreboard
@@ -234,6 +235,7 @@ LEFT_OUT = {
     Scoreboard: set(),
     Fifo: {"busy", "label", "_whole_num", "_whole_den", "_den"},
     Pipe: {"busy", "label"},
+    Late: set(),
     Step: {"op"},  # op_id says which
     Contents: {"_boxes", "_held", "_capacity", "record", "passed"},  # followed box by box
 }
@@ -271,6 +273,7 @@ FIELDS = {
     Scoreboard: {"_written"},
     Fifo: {"_free", "_num", "last"},
     Pipe: {"free", "last"},
+    Late: {"_free", "_until"},
     Contents: set(),
     Step: {
         *("amount", "barrier", "beside", "box", "cost", "count", "far", "in_registers"),
@@ -291,6 +294,7 @@ def test_every_field_is_in_the_state_or_left_out_for_a_reason(cls: type) -> None
         Scoreboard.state,
         Step._told,
         Fifo.clock.fget,
+        Late.until,
     )
     sources = "".join(map(inspect.getsource, (state, *tellers, ClusterBarrierState.so_far)))
     left_out = LEFT_OUT[cls]
@@ -308,7 +312,7 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
     sm = model.sms[0]
     cta = Cta(sm, 0, 0, 0, (0, "", 0, None), ClusterState(1, 1))
     assert set(vars(sm)) == {
-        *("tma", "port", "tensor", "smem", "lsu", "store", "pipes", "products"),  # servers
+        *("late", "tma", "port", "tensor", "smem", "lsu", "store", "pipes", "products"),  # servers
         *("starts", "landing", "operand_bytes", "operand_ticks", "tmem", "tmem_waiters", "maps"),
         "operands_in_registers",
         *("model", "index", "key", "queue_depth", "warpgroups", "rec"),  # fixed
