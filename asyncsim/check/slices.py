@@ -17,7 +17,7 @@ from functools import partial
 from asyncsim.check.affine import BlockUse, global_views
 from asyncsim.check.told import Telling, Told
 from asyncsim.ir import op as ops
-from asyncsim.ir.expr import ZERO, Binary, Builtin, BuiltinRef, Expr, Var, walk
+from asyncsim.ir.expr import ZERO, Binary, Builtin, BuiltinRef, Expr, Var, leaves, walk
 from asyncsim.ir.op import OpBase, Scope
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
@@ -254,7 +254,7 @@ def _bodies(s: Stmt) -> list[Body]:
 
 
 def _names(*exprs: Expr) -> set[str]:
-    return {n.name for e in exprs for n in walk(e) if isinstance(n, Var)}
+    return {n.name for e in exprs for n in leaves(e) if isinstance(n, Var)}
 
 
 def _variables(body: Body) -> set[str]:

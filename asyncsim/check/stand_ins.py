@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from asyncsim.ir.decl import GlobalTensor
-from asyncsim.ir.expr import Arg, Binary, Const, Expr, Var, binary, walk
+from asyncsim.ir.expr import Arg, Binary, Const, Expr, Var, binary, leaves, walk
 from asyncsim.ir.given import changed, substituted
 from asyncsim.ir.op import GlobalView
 from asyncsim.ir.schedule import Schedule
@@ -29,7 +29,7 @@ def with_stand_ins(schedule: Schedule) -> Schedule:
     known: dict[Expr, tuple[int, int]] = {}
 
     def stand_in(e: Expr) -> Expr:
-        names = {n.name for n in walk(e) if isinstance(n, Var)}
+        names = {n.name for n in leaves(e) if isinstance(n, Var)}
         if not names & tiles or isinstance(e, Var):
             return e
         if isinstance(e, Binary) and (e.op in ("+", "-") or _by_number(e, tiles)):

@@ -52,17 +52,42 @@ class BuiltinRef:
     builtin: Builtin
 
 
+class _Inner:
+    """A node with parts. What is kept of it is found once; it is neither compared nor copied."""
+
+    __slots__ = ("_hash", "_leaves")
+    _hash: int
+    _leaves: tuple[Var | Arg | BuiltinRef, ...]
+
+    def _keep(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+
 @dataclass(frozen=True, slots=True)
-class Unary:
+class Unary(_Inner):
     op: str  # - ~
     operand: Expr
 
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            self._keep("_hash", hash((self.op, self.operand)))
+            return self._hash
+
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class Binary(_Inner):
     op: str  # + - * // % & | ^ << >> min max < <= > >= == !=
     lhs: Expr
     rhs: Expr
+
+    def __hash__(self) -> int:
+        try:
+            return self._hash
+        except AttributeError:
+            self._keep("_hash", hash((self.op, self.lhs, self.rhs)))
+            return self._hash
 
 
 Expr = Const | Var | Arg | BuiltinRef | Unary | Binary
@@ -146,23 +171,42 @@ def walk(expr: Expr) -> Iterator[Expr]:
                 pass
 
 
+def leaves(expr: Expr) -> tuple[Var | Arg | BuiltinRef, ...]:
+    """What an expression depends on, each once, from left to right."""
+    if not isinstance(expr, Unary | Binary):
+        return () if isinstance(expr, Const) else (expr,)
+    try:
+        return expr._leaves
+    except AttributeError:
+        found = (n for n in walk(expr) if isinstance(n, Var | Arg | BuiltinRef))
+        expr._keep("_leaves", tuple(dict.fromkeys(found)))
+        return expr._leaves
+
+
 def is_lane_varying(expr: Expr) -> bool:
-    return any(isinstance(n, BuiltinRef) and n.builtin in LANE_VARYING for n in walk(expr))
+    return not isinstance(expr, Const | Var | Arg) and any(
+        isinstance(leaf, BuiltinRef) and leaf.builtin in LANE_VARYING for leaf in leaves(expr)
+    )
 
 
-def python_source(expr: Expr, name: Callable[[Expr], str]) -> str:
-    """Python text of an expression; ``name`` spells the leaves (Var, Arg, BuiltinRef)."""
+def python_source(
+    expr: Expr, name: Callable[[Expr], str], number: Callable[[int], str] | None = None
+) -> str:
+    """Python text of an expression; ``name`` spells the leaves (Var, Arg, BuiltinRef), ``number``
+    constants."""
     match expr:
         case Const(value):
+            if number is not None:
+                return number(value)
             return str(value) if value >= 0 else f"({value})"
         case Var() | Arg() | BuiltinRef():
             return name(expr)
         case Unary(op, operand):
-            return f"({op}{python_source(operand, name)})"
+            return f"({op}{python_source(operand, name, number)})"
         case Binary(("min" | "max") as op, lhs, rhs):
-            return f"{op}({python_source(lhs, name)}, {python_source(rhs, name)})"
+            return f"{op}({python_source(lhs, name, number)}, {python_source(rhs, name, number)})"
         case Binary(op, lhs, rhs):
-            return f"({python_source(lhs, name)} {op} {python_source(rhs, name)})"
+            return f"({python_source(lhs, name, number)} {op} {python_source(rhs, name, number)})"
 
 
 _PRECEDENCE = {

@@ -27,6 +27,7 @@ def predict(
     exact: bool = False,
     l2: str = "cold",
     keep_trace: bool = False,
+    ties: bool = True,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[CheckResult, Prediction | None]:
     """Check a schedule, or two that overlap, then simulate: the verdict, and the prediction if the
@@ -34,9 +35,10 @@ def predict(
 
     A schedule with findings is still predicted when its run ends; a deadlock has no total, so its
     prediction is None, and so is that of one with more rounds of loops than are followed.
-    ``progress`` is told what begins. Raises UsageError when the schedule is not
-    written for the machine, and ScheduleError for faults that only resolving the op streams shows,
-    and for a clean schedule that simulate cannot follow.
+    ``ties``: run a short launch again to see how much the order of ties decides; a sweep can do
+    without. ``progress`` is told what begins. Raises UsageError when the schedule is not written
+    for the machine, and ScheduleError for faults that only resolving the op streams shows, and for
+    a clean schedule that simulate cannot follow.
     """
     from asyncsim.check import check
     from asyncsim.machine import load_machine
@@ -59,7 +61,7 @@ def predict(
     result = check(schedule)
     say(f"simulating {schedule.name}")
 
-    def run(gpu: Machine, *, keep_trace: bool = False) -> Prediction:
+    def run(gpu: Machine, *, keep_trace: bool = False, ties: bool = False) -> Prediction:
         return simulate(
             schedule,
             gpu,
@@ -67,10 +69,11 @@ def predict(
             exact=exact,
             l2=l2,
             keep_trace=keep_trace,
+            ties=ties,
         )
 
     try:  # when a finding shows is in the trace
-        prediction = run(gpu, keep_trace=keep_trace or bool(result.findings))
+        prediction = run(gpu, keep_trace=keep_trace or bool(result.findings), ties=ties)
     except Deadlock as stopped:
         if result.verdict is Verdict.CLEAN:
             raise ScheduleError(

@@ -72,10 +72,8 @@ def _store_maker(b: Bound, op: ops.StGlobal) -> Maker:
             sectors = sectors_of(b, op, starts(values, b.first_thread))
             step = b.step(st_global, numbers.ticks("cp_async.issue") * sectors.accesses)
             step.amount, step.count = b.bytes(op.dst) * b.times, b.warps
-            step.work = (
-                sectors.issue(numbers) * b.warps,
-                sectors.device_bytes(numbers) * b.warps,
-            )
+            issue, worth = b.model.store_costs(sectors)
+            step.work = issue * b.warps, worth * b.warps
             made.append(step)
         return made[0]
 

@@ -9,16 +9,16 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from asyncsim.ir import op as ops
-from asyncsim.ir.decl import Mbarrier, TensorMap
+from asyncsim.ir.decl import TensorMap
 from asyncsim.ir.op import Scope
-from asyncsim.ir.schedule import Schedule, statements
-from asyncsim.machine import Curve, Machine
+from asyncsim.ir.schedule import statements
+from asyncsim.machine import Curve
 from asyncsim.sim import do_cluster, do_sync
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.begin import Begin
 from asyncsim.sim.beside import Late
 from asyncsim.sim.clusters import ClusterState
-from asyncsim.sim.do_compute import PIPES, partition_counts
+from asyncsim.sim.do_compute import PIPES
 from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.engine import Clock
 from asyncsim.sim.flights import Flights
@@ -27,18 +27,15 @@ from asyncsim.sim.memory import Latency, Line, Memory
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.pace import Pace
 from asyncsim.sim.path import LAUNCH, LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, Cause, after
-from asyncsim.sim.placement import Placement
+from asyncsim.sim.plan import Plan
 from asyncsim.sim.role import Agent, noted
 from asyncsim.sim.rounds import block_of
 from asyncsim.sim.scatter import Scatter
 from asyncsim.sim.servers import Fifo, Pipe
-from asyncsim.sim.sharing import Share, Sharing
-from asyncsim.sim.steps import Step, StepBinder
+from asyncsim.sim.sharing import Share
+from asyncsim.sim.steps import Step
 from asyncsim.sim.tiles import HandedOut
-from asyncsim.sim.turns import left_alone, turn_costs
 from asyncsim.sim.warpgroup import Warpgroup
-from asyncsim.sim.warps import uses_warpgroup, warp_classes
-from asyncsim.stream import Program
 from asyncsim.sync.tmem import TmemAllocator
 
 if TYPE_CHECKING:
@@ -55,25 +52,20 @@ class Model:
 
     def __init__(
         self,
-        schedule: Schedule,
-        machine: Machine,
-        placement: Placement,
+        plan: Plan,
         clock: Clock,
         *,
         strict: bool,
-        warm: bool,
         clock_mhz: Fraction,
-        merge: bool,
         begin: Begin,
     ) -> None:
-        self.schedule, self.placement, self.clock, self.strict = schedule, placement, clock, strict
-        self.numbers = n = Numbers(machine)
+        self.plan, self.clock, self.strict = plan, clock, strict
+        self.schedule, self.placement = schedule, placement = plan.schedule, plan.placement
+        self.numbers = n = plan.numbers
         self.ready: deque[Agent] = deque()
-        self.program = Program(schedule)
-        self.classes = warp_classes(schedule, merge=merge)
-        self.in_warpgroup = [uses_warpgroup(schedule, c) for c in self.classes]
-        again = n.rate("l2.gpc") / n.rate("l2.shared_gpc")
-        self.sharing = Sharing(schedule, placement, machine.l2.capacity_bytes, again, warm=warm)
+        self.program, self.binders, self.barriers = plan.program, plan.binders, plan.barriers
+        self.classes, self.in_warpgroup = plan.classes, plan.in_warpgroup
+        self.sharing = plan.sharing
         self.memory = Memory(n, placement, clock_mhz, keeps=self.sharing.warm)
         self.begin = begin
         self.triggers: dict[int, tuple[int, Cause]] = {}  # first launch_dependents, by CTA
@@ -104,17 +96,10 @@ class Model:
         self.queue_depth = n.count("tma.queue_depth") if kinds & _BY_TMA else 1
         self.wgmma_queue = n.count("wgmma.queue_depth") if ops.WgmmaMmaAsync in kinds else 1
         self.prologue, self.ending = n.ticks("launch.prologue"), n.ticks("launch.end")
-        self.barriers = _barrier_indices(schedule)
         changing = [m.name for m in schedule.of_kind(TensorMap) if m.in_global]
         self.descriptors = {name: n.ticks("tma.descriptor_fetch") for name in changing}
         self.map_names = frozenset(m.name for m in schedule.of_kind(TensorMap))
         self.extras = self._wake_extras(n)
-        turns, exited = turn_costs(schedule), left_alone(schedule)
-        contended, products = self._compute_shared(), ops.WgmmaMmaAsync in kinds
-        self.binders = [
-            StepBinder(schedule, c, n, self.barriers, turns, contended, exited, products)
-            for c in self.classes
-        ]
         self.tensor_issuers = self._tensor_issuers()
         self.stalls: list[dict[int, list[int]]] = [{} for _ in self.classes]
         self.clock_mhz = clock_mhz
@@ -141,16 +126,6 @@ class Model:
         bodies = [role.body for role in self.schedule.roles()]
         count = sum(any(isinstance(s, issuing) for s in statements(body)) for body in bodies)
         return max(1, count) * self.placement.ctas_per_sm
-
-    def _compute_shared(self) -> bool:
-        """Whether warps of an SM may compute on one sub-partition at the same time."""
-        busy = [0, 0, 0, 0]
-        for c in self.classes:
-            role = self.schedule.role_of(c.first)
-            body = role.body if role else self.schedule.body
-            if any(isinstance(s, ops.Compute) for s in statements(body)):
-                busy = [x + y for x, y in zip(busy, partition_counts(c.warps), strict=True)]
-        return max(busy) * self.placement.ctas_per_sm > 1
 
     def _wake_extras(self, numbers: Numbers) -> dict[str, int]:
         """How much later than a lone waiter the last of a barrier's waiting warps passes."""
@@ -179,16 +154,6 @@ def _latency(n: Numbers, group: str) -> Latency:
         n.ticks(f"{group}.latency_dram"),
         Line(n.curve(f"{group}.landing_dram")),
     )
-
-
-def _barrier_indices(schedule: Schedule) -> dict[str, tuple[int, int]]:
-    """(first index, stages) of every barrier array."""
-    indices: dict[str, tuple[int, int]] = {}
-    base = 0
-    for barrier in schedule.of_kind(Mbarrier):
-        indices[barrier.name] = base, barrier.stages
-        base += barrier.stages
-    return indices
 
 
 class SmState:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
+from operator import mul
 from typing import TYPE_CHECKING
 
 from asyncsim.ir import op as ops
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 SECTOR = 32
 ROWS = 8  # of the stores that the numbers of the machine file come from
+KEPT = 1024  # patterns of lanes; the stores of an epilogue have one
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,21 +58,24 @@ def sectors_of(b: Bound, op: ops.StGlobal, starts: list[Values]) -> Sectors:
     tensor = schedule.tensor(view.tensor)
     size = tensor.dtype.bytes
     n = vector_elements(schedule, view, clip=op.clip)
-    lanes = [
-        size * sum(at * stride for at, stride in zip(start, tensor.strides, strict=True))
-        for start in starts[: b.lanes]
-    ]
+    lanes = [size * sum(map(mul, start, tensor.strides)) for start in starts[: b.lanes]]
     steps = [range(extent) for extent in view.shape[:-1]] + [range(0, view.shape[-1], n)]
-    whole = first = further = accesses = 0
-    for at in product(*steps):
-        offset = size * sum(i * stride for i, stride in zip(at, tensor.strides, strict=True))
-        accesses += 1
-        for run in _runs((lane + offset, n * size) for lane in lanes):
+    offsets = tuple(size * sum(map(mul, at, tensor.strides)) for at in product(*steps))
+    base = lanes[0] // SECTOR * SECTOR
+    return _sectors(tuple([lane - base for lane in lanes]), offsets, n * size)
+
+
+@lru_cache(KEPT)
+def _sectors(lanes: tuple[int, ...], offsets: tuple[int, ...], width: int) -> Sectors:
+    """Of lanes that write so many bytes from where they start, once for each offset."""
+    whole = first = further = 0
+    for offset in offsets:
+        for run in _runs((lane + offset, width) for lane in lanes):
             partial = sum(filled < SECTOR for filled in run)
             whole += len(run) - partial
             first += bool(partial)
             further += max(0, partial - 1)
-    return Sectors(accesses, whole, first, further)
+    return Sectors(len(offsets), whole, first, further)
 
 
 def _runs(pieces: Iterable[tuple[int, int]]) -> Iterator[list[int]]:

@@ -18,6 +18,7 @@ from asyncsim.sim.machine_state import Model, SmState
 from asyncsim.sim.path import LAUNCH, after
 from asyncsim.sim.period import Periods, reference
 from asyncsim.sim.placement import SAMPLE, Placement, place
+from asyncsim.sim.plan import Plan, plan
 from asyncsim.sim.report import prediction
 from asyncsim.sim.tracing import Recorder
 
@@ -64,12 +65,14 @@ def simulate(
     l2: str = "cold",
     keep_trace: bool = False,
     clock_mhz: float | None = None,
+    ties: bool = True,
 ) -> Prediction:
     """Predict the run of a schedule, or of both kernels of a program.
 
     certified: the checker's licence to run ahead in local time; without it effects happen in strict
     time order. exact: every SM instead of a sample. l2: "cold" or "warm" start. clock_mhz: SM
     clock; by default the machine's boost clock, or its tensor clock if the schedule uses it.
+    ties: run a short launch again to see how much the order of ties decides.
     Raises Deadlock when roles never end, SyncFault when the hardware's behaviour is undefined.
     """
     kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
@@ -89,7 +92,8 @@ def simulate(
 
         return simulate_program(schedule, machine, options)
     model = run(schedule, machine, options)
-    return replace(prediction(model), spread_pct=_spread(model, options))
+    spread = _spread(model, options) if ties else 0.0
+    return replace(prediction(model), spread_pct=spread)
 
 
 def _spread(model: Model, options: Options) -> float:
@@ -98,30 +102,31 @@ def _spread(model: Model, options: Options) -> float:
     if not isinstance(clock, SimPyClock) or clock.posted > REPEATED_EVENTS or not model.end:
         return 0.0
     other = replace(options, clock=ReversedTies, keep_trace=False)
-    end = run(model.schedule, model.numbers.machine, other).end
+    end = run(model.schedule, model.numbers.machine, other, model.plan).end
     return 50 * abs(end - model.end) / model.end
 
 
-def run(schedule: Schedule, machine: Machine, options: Options) -> Model:
-    """Run the model to its end. Raises Deadlock and SyncFault."""
-    placement = place(schedule, machine, exact=options.exact, sample=options.sample)
+def run(
+    schedule: Schedule, machine: Machine, options: Options, planned: Plan | None = None
+) -> Model:
+    """Run the model to its end; ``planned``: by an earlier run of the same launch. Raises Deadlock
+    and SyncFault."""
+    if planned is None:
+        placement = place(schedule, machine, exact=options.exact, sample=options.sample)
+        planned = plan(schedule, machine, placement, warm=options.warm, merge=options.merge)
     tensor = any(isinstance(op, ops.WgmmaMmaAsync | ops.Tcgen05Mma) for op in schedule.ops())
     given = options.clock_mhz
     usual = machine.clock.tensor_burst_mhz if tensor else machine.clock.boost_mhz
     model = Model(
-        schedule,
-        machine,
-        placement,
+        planned,
         options.clock(),
         strict=not options.certified,
-        warm=options.warm,
         clock_mhz=usual if given is None else Fraction(given),
-        merge=options.merge,
         begin=options.begin,
     )
     if tensor and given is None:
         model.numbers.note("clock.tensor_burst")
-    _start(model, placement, options)
+    _start(model, planned.placement, options)
     _run(model, options)
     if model.open or model.unplaced:
         raise Deadlock(blocked(model))

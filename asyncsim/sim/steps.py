@@ -24,6 +24,7 @@ from asyncsim.stream.operands import Evaluator, Noting, Values
 
 if TYPE_CHECKING:
     from asyncsim.sim.role import Agent
+    from asyncsim.sim.sectors import Sectors
 
 Run = Callable[["Agent", "Step"], bool]
 """Executes a step for an agent: True when it is done, False when the agent is parked."""
@@ -220,6 +221,7 @@ class StepBinder:
         self._turns = turns
         self._makers: dict[int, Maker] = {}
         self._reads: dict[int, tuple[Expr, ...]] = {}
+        self._stores: dict[Sectors, tuple[int, int]] = {}
 
     def reads(self, op: OpBase) -> tuple[Expr, ...]:
         """The operands that time depends on: those that making a maker asks for."""
@@ -237,6 +239,14 @@ class StepBinder:
             values = Evaluator(op, self.reads(op))
             maker = self._makers[op.id] = self._maker(op, values, warp_in_role)
         return maker
+
+    def store_costs(self, sectors: Sectors) -> tuple[int, int]:
+        """Ticks of the store port, and what it is worth in bytes of whole sectors."""
+        found = self._stores.get(sectors)
+        if found is None:
+            found = sectors.issue(self.numbers), sectors.device_bytes(self.numbers)
+            self._stores[sectors] = found
+        return found
 
     def _maker(self, op: OpBase, ev: Evaluator, warp_in_role: int) -> Maker:
         from asyncsim.sim.families import make

@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from operator import itemgetter
-from typing import TypeVar
+from typing import NoReturn, TypeVar
 
 from asyncsim.ir.expr import (
-    Arg,
     Builtin,
     BuiltinRef,
     Const,
     Expr,
-    Var,
     is_lane_varying,
+    leaves,
     python_source,
-    walk,
 )
 from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, SmemView, TmemView
 from asyncsim.stream.compiled import function
@@ -65,12 +63,9 @@ def shared_operands(op: OpBase) -> tuple[Expr, ...]:
     found: dict[Expr, None] = {}
     for expr in operand_exprs(op):
         if is_lane_varying(expr):
-            for node in walk(expr):
-                if isinstance(node, Var | Arg) or (
-                    isinstance(node, BuiltinRef)
-                    and node.builtin not in (Builtin.LANE, Builtin.THREAD_IN_ROLE)
-                ):
-                    found[node] = None
+            for leaf in leaves(expr):
+                if not is_lane_varying(leaf):
+                    found[leaf] = None
         elif not isinstance(expr, Const):
             found[expr] = None
     return tuple(found)
@@ -92,7 +87,7 @@ class Evaluator:
 
     def inputs(self, exprs: tuple[Expr, ...]) -> Callable[[Values], object]:
         """What of the shared values the expressions depend on, as a key."""
-        nodes = {n for e in exprs for n in (walk(e) if is_lane_varying(e) else (e,))}
+        nodes = {n for e in exprs for n in (leaves(e) if is_lane_varying(e) else (e,))}
         slots = sorted(self._slots[n] for n in nodes if n in self._slots)
         return itemgetter(*slots) if slots else constant(())
 
@@ -100,18 +95,26 @@ class Evaluator:
         """The values in each lane, from (shared values, first thread); ``one``: lane 0 only."""
         known = self._compiled.get((exprs, one))
         if known is None:
-            text = "".join(f"{self._source(e)}, " for e in exprs)
+            numbers: list[int] = []
+            text = "".join(f"{self._source(e, numbers)}, " for e in exprs)
             if one:
                 code = f"lambda v, thread, lane=0: [({text})]"
             else:
                 code = f"lambda v, first: [({text}) for lane in R for thread in (first + lane,)]"
-            known = self._compiled[exprs, one] = function(code)
+            # numbers are arguments: what differs in them alone is compiled once
+            names = ", ".join(f"c{i}" for i in range(len(numbers)))
+            known = self._compiled[exprs, one] = function(f"lambda {names}: {code}")(*numbers)
         return known
 
-    def _source(self, expr: Expr) -> str:
+    def _source(self, expr: Expr, numbers: list[int]) -> str:
         if expr in self._slots:
             return f"v[{self._slots[expr]}]"
-        return python_source(expr, self._leaf)
+
+        def spelled(value: int) -> str:
+            numbers.append(value)
+            return f"c{len(numbers) - 1}"
+
+        return python_source(expr, self._leaf, spelled)
 
     def _leaf(self, node: Expr) -> str:
         if node == BuiltinRef(Builtin.LANE):
@@ -122,7 +125,7 @@ class Evaluator:
 
 
 class Noting(Evaluator):
-    """Notes which of the shared operands somebody asks for."""
+    """Notes which of the shared operands somebody asks for; what it gives must not be called."""
 
     def __init__(self, op: OpBase) -> None:
         super().__init__(op)
@@ -134,20 +137,24 @@ class Noting(Evaluator):
 
     def value(self, expr: Expr) -> Callable[[Values], int]:
         self._note((expr,))
-        return super().value(expr)
+        return _not_called
 
     def inputs(self, exprs: tuple[Expr, ...]) -> Callable[[Values], object]:
         self._note(exprs)
-        return super().inputs(exprs)
+        return _not_called
 
     def lanes(self, exprs: tuple[Expr, ...], *, one: bool) -> LaneValues:
         self._note(exprs)
-        return super().lanes(exprs, one=one)
+        return _not_called
 
     def _note(self, exprs: tuple[Expr, ...]) -> None:
         for expr in exprs:
-            nodes = (expr,) if expr in self._slots else walk(expr)
+            nodes = (expr,) if expr in self._slots else leaves(expr)
             self._asked.update(node for node in nodes if node in self._slots)
+
+
+def _not_called(*args: object) -> NoReturn:
+    raise AssertionError("a maker that only says what it reads")
 
 
 def constant(value: T) -> Callable[[Values], T]:

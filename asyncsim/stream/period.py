@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from asyncsim.ir.expr import Builtin, BuiltinRef, walk
+from asyncsim.ir.expr import Builtin, BuiltinRef, leaves
 from asyncsim.ir.op import (
     CpAsync,
     GlobalView,
@@ -247,7 +247,7 @@ def _telling(body: tuple[Stmt, ...], role: str = "") -> set[str]:
                 continue
             case _:
                 exprs, parts = list(operand_exprs(s)), ()
-        if any(n == BuiltinRef(Builtin.WARP_IN_ROLE) for e in exprs for n in walk(e)):
+        if any(BuiltinRef(Builtin.WARP_IN_ROLE) in leaves(e) for e in exprs):
             found.add(role)
         found |= _telling(parts, role)
     return found

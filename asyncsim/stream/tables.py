@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from asyncsim.ir.expr import Binary, Builtin, BuiltinRef, Expr, is_lane_varying, walk
+from asyncsim.ir.expr import Binary, Builtin, BuiltinRef, Expr, is_lane_varying, leaves
 from asyncsim.ir.op import FragmentRef, OpBase, Scope, SmemView
 from asyncsim.memory.region import SmemRegion
 from asyncsim.stream.dyn import Access, Dyn
@@ -58,7 +58,7 @@ def same_in_all_warps(exprs: Iterable[Expr]) -> bool:
     """Whether expressions do not depend on which warp of its role evaluates them, but for their
     inputs."""
     thread = BuiltinRef(Builtin.THREAD_IN_ROLE)
-    return not any(n == thread for e in exprs for n in walk(e))
+    return not any(thread in leaves(e) for e in exprs)
 
 
 def names_registers(op: OpBase) -> bool:

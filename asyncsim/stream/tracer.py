@@ -17,8 +17,8 @@ from asyncsim.ir.expr import (
     Expr,
     Var,
     is_lane_varying,
+    leaves,
     python_source,
-    walk,
 )
 from asyncsim.ir.op import Compute, GlobalView, MbarrierTestWait, MbarrierWait, OpBase
 from asyncsim.ir.schedule import Schedule
@@ -100,7 +100,7 @@ def _operands(op: OpBase, in_role: bool) -> Operands:
         -1,
     )
     lanes = [e for e in (*fixed, *(e for v in views for e in v.start)) if is_lane_varying(e)]
-    inside = dict.fromkeys(n for e in lanes for n in walk(e) if isinstance(n, Var))
+    inside = dict.fromkeys(n for e in lanes for n in leaves(e) if isinstance(n, Var))
     return Operands(
         tuple((view, _tuple(view.start, in_role)) for view in views),
         _tuple(fixed, in_role),
@@ -175,7 +175,7 @@ class Tracer:
             r.slope = slopes.get(f"round {i} of {r.loop.var}", 0)
             again = self._table.value(r.loop.trip_count, r.in_role)(self.env)
             known = again.value if isinstance(again, Linear) else again
-            of_variables = any(isinstance(n, Var) for n in walk(r.loop.trip_count))
+            of_variables = any(isinstance(n, Var) for n in leaves(r.loop.trip_count))
             if known != r.count or (isinstance(again, Linear) and of_variables):
                 raise NotLinear  # perhaps not what it was when the loop began
             r.count = again

@@ -155,6 +155,8 @@ def test_the_order_of_ties_decides_little_and_is_reported() -> None:
     spread = predicted(schedule).spread_pct
     assert spread == pytest.approx(50 * abs(one - other) / one)
     assert spread < 1
+    alone = predicted(schedule, ties=False)
+    assert (alone.spread_pct, alone.cycles) == (0, one / 64)
 
 
 def test_a_deadlock_has_no_total() -> None:

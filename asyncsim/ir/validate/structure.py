@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
-from asyncsim.ir.expr import Binary, Expr, Unary, Var, is_lane_varying, walk
+from asyncsim.ir.expr import Binary, Expr, Unary, Var, is_lane_varying, leaves
 from asyncsim.ir.op import GlobalView, MbarrierRef, OpBase, Scope, SmemView, TmemView
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
@@ -67,7 +67,7 @@ def _variables(s: Schedule) -> Iterator[ScheduleError]:
 
 def _undeclared(body: tuple[Stmt, ...], known: frozenset[str]) -> Iterator[ScheduleError]:
     for statement in body:
-        used = {n.name for e in expressions(statement) for n in walk(e) if isinstance(n, Var)}
+        used = {n.name for e in expressions(statement) for n in leaves(e) if isinstance(n, Var)}
         match statement:
             case Set(var=var, declare=True):
                 declared = known | {var}
