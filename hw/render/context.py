@@ -8,11 +8,13 @@ from asyncsim.errors import ScheduleError
 from asyncsim.hw.render.expr import c_text, known_multiple
 from asyncsim.hw.render.in_flight import AtWait
 from asyncsim.hw.render.model import Variant
+from asyncsim.hw.render.swizzle import swizzled_text
 from asyncsim.ir.decl import Fragment, FragmentLayout, GlobalTensor, SmemTile, Swizzle
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.expr import Const, Expr, binary
 from asyncsim.ir.op import FragmentRef, GlobalView, MbarrierRef, OpBase, SmemView
 from asyncsim.ir.schedule import Schedule
+from asyncsim.memory.swizzle import REPEAT_BYTES
 
 C_TYPES = {
     DType.I8: "signed char",
@@ -26,8 +28,6 @@ C_TYPES = {
     DType.E4M3: "unsigned char",
     DType.E5M2: "unsigned char",
 }
-
-SWIZZLE_MASK = {Swizzle.B32: 0x10, Swizzle.B64: 0x30, Swizzle.B128: 0x70}
 
 
 @dataclass(slots=True)
@@ -113,10 +113,11 @@ class Context:
     def physical_bytes(self, view: SmemView) -> str:
         """C text of the byte offset of the view's first element, after swizzle."""
         tile = self.schedule.tile(view.tile)
-        text = self.logical_text(view)
         if tile.swizzle is Swizzle.NONE:
-            return text
-        return f"swizzled<{SWIZZLE_MASK[tile.swizzle]}>({text})"
+            return self.logical_text(view)
+        aligned = tile.offset % REPEAT_BYTES[tile.swizzle] == 0
+        at = self.bytes_in_tile(view)
+        return swizzled_text(start_name(view.tile), aligned, at, tile.swizzle)
 
     def element(
         self, view: GlobalView, offsets: tuple[int, ...] | None = None, *, load: bool = False

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from itertools import product
 from typing import assert_never
 
-from asyncsim.hw.render.context import C_TYPES, SWIZZLE_MASK, Context
+from asyncsim.hw.render.context import C_TYPES, Context
 from asyncsim.hw.render.expr import c_text
+from asyncsim.hw.render.swizzle import MASK
 from asyncsim.hw.render.used import used_only
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode, Swizzle
@@ -106,7 +107,7 @@ def _shared_operand(c: Context, name: str, view: SmemView) -> list[tuple[str, st
         linear = index if linear == "0" else f"({linear}) * {extent} + {index}"
     offset = f"{name}_base + ({linear}) * {tile.dtype.bytes}"
     if tile.swizzle is not Swizzle.NONE:
-        offset = f"swizzled<{SWIZZLE_MASK[tile.swizzle]}>({offset})"
+        offset = f"swizzled<{MASK[tile.swizzle]}>({offset})"
     formals = ", ".join(f"int {i}" for i in indices)
     return [
         (f"{name}_base", f"const int {name}_base = {c.logical_text(view)};"),

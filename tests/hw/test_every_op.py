@@ -47,7 +47,7 @@ def test_every_op_is_rendered() -> None:
 
 def test_swizzle_vectors_and_strides() -> None:
     text = kernel_text(render(ZOO.build({})))
-    place = "(float*)(smem + swizzled<112>(thread_in_role * 128 + v_i * 16 + at_tile))"
+    place = "(float*)(smem + swizzled<112>(thread_in_role * 128 + v_i * 16) + at_tile)"
     assert f"store_vector({place}, f_wide[0], f_wide[1], f_wide[2], f_wide[3]);" in text
     assert "load_vector(t_halves + " in text and "f_short[0], f_short[1], f_short[2]" in text
     assert "cp_async<4>(" in text and "cp_async<8>(" in text

@@ -66,9 +66,9 @@ def test_evaluates_to_numpy_and_is_clean(name: str, params: dict[str, int]) -> N
 
 def test_text() -> None:
     text = kernel_text(render(build("through_registers", {"num": 2, "store_trans": 1})))
-    row = "swizzled<48>(warp_in_role * 512 + (lane & 7) * 64 + ((lane >> 3) & 1) * 16"
-    assert f"ldmatrix_x2(f_blocks, smem_base + {row} + at_before));" in text
-    assert f"stmatrix_x2_trans(smem_base + {row} + at_after), f_blocks);" in text
+    row = "swizzled<48>(warp_in_role * 512 + (lane & 7) * 64 + ((lane >> 3) & 1) * 16)"
+    assert f"ldmatrix_x2(f_blocks, smem_base + {row} + at_before);" in text
+    assert f"stmatrix_x2_trans(smem_base + {row} + at_after, f_blocks);" in text
     source = render(build("products", {"pair": PAIRS.index(("u8", "i8"))})).source
     assert "mma_m16n8k32_s32_u8_s8(f_acc, f_fa, f_fb, f_acc);" in source
     assert "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 " in source

@@ -454,37 +454,37 @@ extern "C" __global__ void __maxnreg__(168) asyncsim_flash_attention(
       for (int i = 0; i < 32; ++i) out[i] = o[i] * share[i / 2 % 2];
     }
     // #77 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + at_q_tile)), f_out[0], f_out[1]);
+    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) + at_q_tile), f_out[0], f_out[1]);
     // #78 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 1024 + at_q_tile)), f_out[2], f_out[3]);
+    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) + 1024 + at_q_tile), f_out[2], f_out[3]);
     // #79 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 16 + at_q_tile)), f_out[4], f_out[5]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 16) + at_q_tile), f_out[4], f_out[5]);
     // #80 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 1040 + at_q_tile)), f_out[6], f_out[7]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 16) + 1024 + at_q_tile), f_out[6], f_out[7]);
     // #81 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 32 + at_q_tile)), f_out[8], f_out[9]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 32) + at_q_tile), f_out[8], f_out[9]);
     // #82 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 1056 + at_q_tile)), f_out[10], f_out[11]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 32) + 1024 + at_q_tile), f_out[10], f_out[11]);
     // #83 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 48 + at_q_tile)), f_out[12], f_out[13]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 48) + at_q_tile), f_out[12], f_out[13]);
     // #84 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 1072 + at_q_tile)), f_out[14], f_out[15]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 48) + 1024 + at_q_tile), f_out[14], f_out[15]);
     // #85 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 64 + at_q_tile)), f_out[16], f_out[17]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 64) + at_q_tile), f_out[16], f_out[17]);
     // #86 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 1088 + at_q_tile)), f_out[18], f_out[19]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 64) + 1024 + at_q_tile), f_out[18], f_out[19]);
     // #87 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 80 + at_q_tile)), f_out[20], f_out[21]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 80) + at_q_tile), f_out[20], f_out[21]);
     // #88 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 1104 + at_q_tile)), f_out[22], f_out[23]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 80) + 1024 + at_q_tile), f_out[22], f_out[23]);
     // #89 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 96 + at_q_tile)), f_out[24], f_out[25]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 96) + at_q_tile), f_out[24], f_out[25]);
     // #90 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 1120 + at_q_tile)), f_out[26], f_out[27]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 96) + 1024 + at_q_tile), f_out[26], f_out[27]);
     // #91 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 112 + at_q_tile)), f_out[28], f_out[29]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 112) + at_q_tile), f_out[28], f_out[29]);
     // #92 StShared (flash_attention.py)
-    store_vector((bf16*)(smem + swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4 + 1136 + at_q_tile)), f_out[30], f_out[31]);
+    store_vector((bf16*)(smem + (swizzled<112>((warp_in_role >> 2) * 8192 + (warp_in_role & 3) * 2048 + (lane >> 2) * 128 + (lane & 3) * 4) ^ 112) + 1024 + at_q_tile), f_out[30], f_out[31]);
     // #93 FenceProxyAsync (flash_attention.py)
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     // #94 BarWarpSync (flash_attention.py)

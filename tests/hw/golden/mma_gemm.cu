@@ -31,37 +31,37 @@ extern "C" __global__ void __launch_bounds__(128, 2) asyncsim_mma_gemm(
   u32 f_b1[16];
   if (a_steps > 0) {
     // #0 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128) * stride_a_0 + (thread_in_role & 7) * 8);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128) * stride_a_0 + (thread_in_role & 7) * 8);
     // #1 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 2048 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 16) * stride_a_0 + (thread_in_role & 7) * 8);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 2048 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 16) * stride_a_0 + (thread_in_role & 7) * 8);
     // #2 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 4096 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 32) * stride_a_0 + (thread_in_role & 7) * 8);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 4096 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 32) * stride_a_0 + (thread_in_role & 7) * 8);
     // #3 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 6144 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 48) * stride_a_0 + (thread_in_role & 7) * 8);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 6144 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 48) * stride_a_0 + (thread_in_role & 7) * 8);
     // #4 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 8192 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 64) * stride_a_0 + (thread_in_role & 7) * 8);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 8192 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 64) * stride_a_0 + (thread_in_role & 7) * 8);
     // #5 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 10240 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 80) * stride_a_0 + (thread_in_role & 7) * 8);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 10240 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 80) * stride_a_0 + (thread_in_role & 7) * 8);
     // #6 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 12288 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 96) * stride_a_0 + (thread_in_role & 7) * 8);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 12288 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 96) * stride_a_0 + (thread_in_role & 7) * 8);
     // #7 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 14336 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 112) * stride_a_0 + (thread_in_role & 7) * 8);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 14336 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 112) * stride_a_0 + (thread_in_role & 7) * 8);
     // #8 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3)) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3)) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3)) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3)) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
     // #9 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 2048 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 16) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 16) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 2048 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 16) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 16) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
     // #10 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 4096 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 32) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 32) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 4096 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 32) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 32) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
     // #11 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 6144 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 48) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 48) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 6144 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 48) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 48) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
     // #12 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 8192 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 64) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 64) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 8192 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 64) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 64) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
     // #13 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 10240 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 80) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 80) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 10240 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 80) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 80) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
     // #14 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 12288 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 96) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 96) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 12288 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 96) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 96) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
     // #15 CpAsync (mma_gemm.py)
-    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 14336 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 112) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 112) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
+    cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 14336 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 112) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3) + 112) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
   }
   // #16 CommitGroup (mma_gemm.py)
   cp_async_commit();
@@ -78,72 +78,72 @@ extern "C" __global__ void __launch_bounds__(128, 2) asyncsim_mma_gemm(
   // #19 BarSync (mma_gemm.py)
   __syncthreads();
   // #20 LdMatrix (mma_gemm.py)
-  ldmatrix_x4(f_a0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + at_a_tile));
+  ldmatrix_x4(f_a0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) + at_a_tile);
   // #21 LdMatrix (mma_gemm.py)
-  ldmatrix_x4(f_a0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 2048 + at_a_tile));
+  ldmatrix_x4(f_a0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) + 2048 + at_a_tile);
   // #22 LdMatrix (mma_gemm.py)
-  ldmatrix_x4(f_a0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 4096 + at_a_tile));
+  ldmatrix_x4(f_a0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) + 4096 + at_a_tile);
   // #23 LdMatrix (mma_gemm.py)
-  ldmatrix_x4(f_a0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 6144 + at_a_tile));
+  ldmatrix_x4(f_a0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) + 6144 + at_a_tile);
   // #24 LdMatrix (mma_gemm.py)
-  ldmatrix_x4(f_b0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + at_b_tile));
+  ldmatrix_x4(f_b0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) + at_b_tile);
   // #25 LdMatrix (mma_gemm.py)
-  ldmatrix_x4(f_b0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 2048 + at_b_tile));
+  ldmatrix_x4(f_b0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) + 2048 + at_b_tile);
   // #26 LdMatrix (mma_gemm.py)
-  ldmatrix_x4(f_b0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 4096 + at_b_tile));
+  ldmatrix_x4(f_b0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) + 4096 + at_b_tile);
   // #27 LdMatrix (mma_gemm.py)
-  ldmatrix_x4(f_b0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 6144 + at_b_tile));
+  ldmatrix_x4(f_b0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) + 6144 + at_b_tile);
   #pragma unroll 1
   for (int v_t = 0, n_t = a_steps; v_t < n_t; ++v_t) {
     // #28 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a1, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 32 + at_a_tile));
+    ldmatrix_x4(f_a1, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 32) + at_a_tile);
     // #29 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a1 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 2080 + at_a_tile));
+    ldmatrix_x4(f_a1 + 4, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 32) + 2048 + at_a_tile);
     // #30 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a1 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 4128 + at_a_tile));
+    ldmatrix_x4(f_a1 + 8, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 32) + 4096 + at_a_tile);
     // #31 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a1 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 6176 + at_a_tile));
+    ldmatrix_x4(f_a1 + 12, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 32) + 6144 + at_a_tile);
     // #32 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b1, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 32 + at_b_tile));
+    ldmatrix_x4(f_b1, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 32) + at_b_tile);
     // #33 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b1 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 2080 + at_b_tile));
+    ldmatrix_x4(f_b1 + 4, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 32) + 2048 + at_b_tile);
     // #34 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b1 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 4128 + at_b_tile));
+    ldmatrix_x4(f_b1 + 8, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 32) + 4096 + at_b_tile);
     // #35 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b1 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 6176 + at_b_tile));
+    ldmatrix_x4(f_b1 + 12, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 32) + 6144 + at_b_tile);
     if ((v_t + 1) < a_steps) {
       // #36 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
       // #37 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 2048 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 16) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 2048 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 16) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
       // #38 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 4096 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 32) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 4096 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 32) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
       // #39 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 6144 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 48) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 6144 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 48) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
       // #40 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 8192 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 64) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 8192 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 64) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
       // #41 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 10240 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 80) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 10240 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 80) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
       // #42 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 12288 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 96) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 12288 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 96) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
       // #43 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 14336 + at_a_tile), t_a + ((thread_in_role >> 3) + block_x * 128 + 112) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 14336 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 112) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
       // #44 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3)) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3)) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3)) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3)) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
       // #45 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 2048 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 16) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 16) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 2048 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 16) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 16) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
       // #46 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 4096 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 32) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 32) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 4096 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 32) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 32) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
       // #47 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 6144 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 48) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 48) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 6144 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 48) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 48) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
       // #48 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 8192 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 64) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 64) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 8192 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 64) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 64) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
       // #49 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 10240 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 80) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 80) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 10240 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 80) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 80) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
       // #50 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 12288 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 96) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 96) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 12288 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 96) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 96) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
       // #51 CpAsync (mma_gemm.py)
-      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16 + 14336 + at_b_tile), t_b + (block_y * 128 + (thread_in_role >> 3) + 112) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 112) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
+      cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 14336 + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3) + 112) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3) + 112) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
     }
     // #52 CommitGroup (mma_gemm.py)
     cp_async_commit();
@@ -216,21 +216,21 @@ extern "C" __global__ void __launch_bounds__(128, 2) asyncsim_mma_gemm(
     // #84 MmaSync (mma_gemm.py)
     mma_m16n8k16_f32_bf16_bf16(f_acc + 96, f_a0 + 12, f_b0, f_acc + 96);
     // #85 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 64 + at_a_tile));
+    ldmatrix_x4(f_a0, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 64) + at_a_tile);
     // #86 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 2112 + at_a_tile));
+    ldmatrix_x4(f_a0 + 4, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 64) + 2048 + at_a_tile);
     // #87 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 4160 + at_a_tile));
+    ldmatrix_x4(f_a0 + 8, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 64) + 4096 + at_a_tile);
     // #88 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 6208 + at_a_tile));
+    ldmatrix_x4(f_a0 + 12, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 64) + 6144 + at_a_tile);
     // #89 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 64 + at_b_tile));
+    ldmatrix_x4(f_b0, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 64) + at_b_tile);
     // #90 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 2112 + at_b_tile));
+    ldmatrix_x4(f_b0 + 4, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 64) + 2048 + at_b_tile);
     // #91 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 4160 + at_b_tile));
+    ldmatrix_x4(f_b0 + 8, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 64) + 4096 + at_b_tile);
     // #92 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 6208 + at_b_tile));
+    ldmatrix_x4(f_b0 + 12, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 64) + 6144 + at_b_tile);
     // #93 MmaSync (mma_gemm.py)
     mma_m16n8k16_f32_bf16_bf16(f_acc, f_a1, f_b1, f_acc);
     // #94 MmaSync (mma_gemm.py)
@@ -296,21 +296,21 @@ extern "C" __global__ void __launch_bounds__(128, 2) asyncsim_mma_gemm(
     // #124 MmaSync (mma_gemm.py)
     mma_m16n8k16_f32_bf16_bf16(f_acc + 96, f_a1 + 12, f_b1, f_acc + 96);
     // #125 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a1, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 96 + at_a_tile));
+    ldmatrix_x4(f_a1, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 96) + at_a_tile);
     // #126 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a1 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 2144 + at_a_tile));
+    ldmatrix_x4(f_a1 + 4, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 96) + 2048 + at_a_tile);
     // #127 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a1 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 4192 + at_a_tile));
+    ldmatrix_x4(f_a1 + 8, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 96) + 4096 + at_a_tile);
     // #128 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_a1 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 6240 + at_a_tile));
+    ldmatrix_x4(f_a1 + 12, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) ^ 96) + 6144 + at_a_tile);
     // #129 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b1, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 96 + at_b_tile));
+    ldmatrix_x4(f_b1, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 96) + at_b_tile);
     // #130 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b1 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 2144 + at_b_tile));
+    ldmatrix_x4(f_b1 + 4, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 96) + 2048 + at_b_tile);
     // #131 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b1 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 4192 + at_b_tile));
+    ldmatrix_x4(f_b1 + 8, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 96) + 4096 + at_b_tile);
     // #132 LdMatrix (mma_gemm.py)
-    ldmatrix_x4(f_b1 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 6240 + at_b_tile));
+    ldmatrix_x4(f_b1 + 12, smem_base + (swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) ^ 96) + 6144 + at_b_tile);
     // #133 MmaSync (mma_gemm.py)
     mma_m16n8k16_f32_bf16_bf16(f_acc, f_a0, f_b0, f_acc);
     // #134 MmaSync (mma_gemm.py)
@@ -385,21 +385,21 @@ extern "C" __global__ void __launch_bounds__(128, 2) asyncsim_mma_gemm(
       // #166 BarSync (mma_gemm.py)
       __syncthreads();
       // #167 LdMatrix (mma_gemm.py)
-      ldmatrix_x4(f_a0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + at_a_tile));
+      ldmatrix_x4(f_a0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) + at_a_tile);
       // #168 LdMatrix (mma_gemm.py)
-      ldmatrix_x4(f_a0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 2048 + at_a_tile));
+      ldmatrix_x4(f_a0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) + 2048 + at_a_tile);
       // #169 LdMatrix (mma_gemm.py)
-      ldmatrix_x4(f_a0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 4096 + at_a_tile));
+      ldmatrix_x4(f_a0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) + 4096 + at_a_tile);
       // #170 LdMatrix (mma_gemm.py)
-      ldmatrix_x4(f_a0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16 + 6144 + at_a_tile));
+      ldmatrix_x4(f_a0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role & 1) * 8192 + (lane & 15) * 128 + (lane >> 4) * 16) + 6144 + at_a_tile);
       // #171 LdMatrix (mma_gemm.py)
-      ldmatrix_x4(f_b0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + at_b_tile));
+      ldmatrix_x4(f_b0, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) + at_b_tile);
       // #172 LdMatrix (mma_gemm.py)
-      ldmatrix_x4(f_b0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 2048 + at_b_tile));
+      ldmatrix_x4(f_b0 + 4, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) + 2048 + at_b_tile);
       // #173 LdMatrix (mma_gemm.py)
-      ldmatrix_x4(f_b0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 4096 + at_b_tile));
+      ldmatrix_x4(f_b0 + 8, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) + 4096 + at_b_tile);
       // #174 LdMatrix (mma_gemm.py)
-      ldmatrix_x4(f_b0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16 + 6144 + at_b_tile));
+      ldmatrix_x4(f_b0 + 12, smem_base + swizzled<112>(v_read_stage * 16384 + (warp_in_role >> 1) * 8192 + (lane >> 4) * 1024 + (lane & 7) * 128 + ((lane >> 3) & 1) * 16) + 6144 + at_b_tile);
     }
     // #175 MmaSync (mma_gemm.py)
     mma_m16n8k16_f32_bf16_bf16(f_acc, f_a1, f_b1, f_acc);
