@@ -12,6 +12,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from asyncsim.advise.advise import advise
+    from asyncsim.advise.result import Advice
     from asyncsim.build import ScheduleBuilder, Value, maximum, minimum
     from asyncsim.check import check
     from asyncsim.errors import ScheduleError
@@ -26,6 +28,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AccessMode",
+    "Advice",
     "CheckResult",
     "ComputeDef",
     "ComputeOperand",
@@ -43,6 +46,7 @@ __all__ = [
     "Value",
     "Verdict",
     "Work",
+    "advise",
     "check",
     "load_machine",
     "maximum",
@@ -52,6 +56,7 @@ __all__ = [
 
 _LAZY = {
     "AccessMode": "asyncsim.ir.decl",
+    "Advice": "asyncsim.advise",
     "CheckResult": "asyncsim.predict",
     "ComputeDef": "asyncsim.ir.decl",
     "ComputeOperand": "asyncsim.ir.decl",
@@ -69,6 +74,7 @@ _LAZY = {
     "Value": "asyncsim.build",
     "Verdict": "asyncsim.predict",
     "Work": "asyncsim.ir.decl",
+    "advise": "asyncsim.advise",
     "check": "asyncsim.check",
     "load_machine": "asyncsim.machine",
     "maximum": "asyncsim.build",
@@ -89,7 +95,7 @@ def __dir__() -> list[str]:
 
 
 class _Package(ModuleType):
-    """``asyncsim.check`` and ``asyncsim.predict`` are functions, whatever was imported before.
+    """``asyncsim.advise``, ``check`` and ``predict`` are functions, whatever was imported before.
 
     Importing the folder of that name would bind it as an attribute of its parent and hide the
     function; that binding is left out. ``from asyncsim.check import ...`` works as ever.

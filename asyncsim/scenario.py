@@ -7,14 +7,45 @@ Its parameters are integers with defaults, passed by keyword; ``twin`` selects a
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
+from pickle import PicklingError
+from typing import Any
 
 from asyncsim.errors import UsageError
+from asyncsim.free import (
+    Band,
+    Buffers,
+    Free,
+    OneCtaPerSm,
+    Stages,
+    Switch,
+    TileM,
+    TileN,
+    Warpgroups,
+    free_of,
+)
 from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Rule, Severity
 from asyncsim.suggest import did_you_mean
+
+__all__ = [
+    "Band",
+    "Buffers",
+    "Free",
+    "OneCtaPerSm",
+    "Scenario",
+    "Stages",
+    "Switch",
+    "TileM",
+    "TileN",
+    "Twin",
+    "Warpgroups",
+    "scenario",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +67,11 @@ class Twin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scenario:
-    """A named schedule. ``build(**params, twin=name)`` traces it."""
+    """A named schedule. ``build(**params, twin=name)`` traces it.
+
+    Parameters that are marked so (asyncsim.free) are what an author turns to make the kernel
+    faster; the others state the problem.
+    """
 
     name: str
     summary: str
@@ -44,6 +79,21 @@ class Scenario:
     function: Callable[..., Schedule | Program]
     params: Mapping[str, int]
     twins: tuple[Twin, ...]
+
+    @property
+    def free(self) -> dict[str, Free]:
+        """The free parameters, with the values that are worth a try."""
+        return free_of(self.function)
+
+    def __reduce__(self) -> tuple[Callable[..., Scenario], tuple[str, str, str]]:
+        """By its place, which other processes look up. Raises PicklingError for one without."""
+        module = sys.modules.get(self.function.__module__)
+        if getattr(module, self.name, None) is not self:
+            raise PicklingError(
+                f"scenario {self.name!r} is no global of its module, other processes cannot find "
+                "it; define it at the top level of a file"
+            )
+        return _find, (self.function.__module__, self.name, getattr(module, "__file__", None) or "")
 
     def values(self, params: Mapping[str, int] | None = None, twin: str = "") -> dict[str, int]:
         """Defaults, then what the twin needs, then ``params``. Raises UsageError."""
@@ -85,6 +135,19 @@ class Scenario:
             f"scenario {self.name!r} has no twin {name!r}; "
             f"{did_you_mean(name, names)}it has {', '.join(names) or 'none'}"
         )
+
+
+def _find(module: str, name: str, file: str) -> Scenario:
+    """What ``Scenario.__reduce__`` names; a scenario file is run again where it has not been."""
+    if module in sys.modules or not module.startswith("asyncsim_file_"):
+        found: Any = getattr(import_module(module), name)
+    else:
+        from asyncsim.catalog import find_scenario
+
+        found = find_scenario(f"{file}:{name}")
+    if not isinstance(found, Scenario):
+        raise UsageError(f"{name} of {file or module} is no scenario here")
+    return found
 
 
 def scenario(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import OneCtaPerSm, Stages, TileM, TileN, Twin, Warpgroups, scenario
 from asyncsim.scenarios.gemm_epilogue import Epilogue, c_type
 from asyncsim.scenarios.gemm_operands import Blocks, Operands
 from asyncsim.scenarios.gemm_raster import Raster
@@ -68,17 +68,17 @@ def atomic_gemm(
     m: int = 4096,
     n: int = 4096,
     k: int = 512,
-    block_m: int = 128,
-    block_n: int = 256,
+    block_m: TileM = 128,
+    block_n: TileN = 256,
     block_k: int = 64,
-    stages: int = 4,
+    stages: Stages = 4,
     lag: int = 1,
     buffers: int = 2,
     slots: int = 2,
     f32: int = 0,
-    ctas: int = 132,
+    ctas: OneCtaPerSm = 132,
     band: int = 8,
-    consumers: int = 2,
+    consumers: Warpgroups = 2,
     twin: str = "",
 ) -> Schedule:
     if slots < 1:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from asyncsim import Fill, Rule, ScheduleBuilder, ScheduleError
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Band, Buffers, OneCtaPerSm, Stages, Twin, scenario
 from asyncsim.scenarios.bw_strips import WARPS, Strips
 from asyncsim.scenarios.gemm_epilogue import c_type
 from asyncsim.scenarios.gemm_raster import Raster
@@ -95,12 +95,12 @@ def bw_block_scaled(
     n: int = 1024,
     k: int = 1024,
     kind: int = 0,
-    stages: int = 4,
-    slots: int = 2,
-    buffers: int = 2,
+    stages: Stages = 4,
+    slots: Buffers = 2,
+    buffers: Buffers = 2,
     f32: int = 0,
-    ctas: int = 148,
-    band: int = 8,
+    ctas: OneCtaPerSm = 148,
+    band: Band = 8,
     twin: str = "",
 ) -> Schedule:
     how = _format(kind)

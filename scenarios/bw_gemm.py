@@ -10,7 +10,7 @@ from __future__ import annotations
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Severity
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Band, Buffers, OneCtaPerSm, Stages, Twin, scenario
 from asyncsim.scenarios.bw_strips import WARPS, Strips
 from asyncsim.scenarios.gemm_epilogue import c_type
 from asyncsim.scenarios.gemm_raster import Raster
@@ -98,12 +98,12 @@ def bw_gemm(
     k: int = 1024,
     block_n: int = 256,
     block_k: int = 64,
-    stages: int = 4,
-    slots: int = 2,
-    buffers: int = 2,
+    stages: Stages = 4,
+    slots: Buffers = 2,
+    buffers: Buffers = 2,
     f32: int = 0,
-    ctas: int = 148,
-    band: int = 8,
+    ctas: OneCtaPerSm = 148,
+    band: Band = 8,
     twin: str = "",
 ) -> Schedule:
     check_sizes(m=m, n=n, k=k, block_n=block_n, block_k=block_k, slots=slots)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Band, Buffers, OneCtaPerSm, Stages, Twin, scenario
 from asyncsim.scenarios.bw_gemm import BF16, BLOCK_M, check_sizes, columns_to_allocate
 from asyncsim.scenarios.bw_strips import WARPS, Strips
 from asyncsim.scenarios.gemm_epilogue import c_type
@@ -82,12 +82,12 @@ def bw_gemm_2cta(
     k: int = 1024,
     block_n: int = 256,
     block_k: int = 64,
-    stages: int = 5,
-    slots: int = 2,
-    buffers: int = 2,
+    stages: Stages = 5,
+    slots: Buffers = 2,
+    buffers: Buffers = 2,
     f32: int = 0,
-    ctas: int = 148,
-    band: int = 8,
+    ctas: OneCtaPerSm = 148,
+    band: Band = 8,
     twin: str = "",
 ) -> Schedule:
     check_sizes(m=m, n=n, k=k, block_n=block_n, block_k=block_k, slots=slots)

@@ -14,7 +14,7 @@ from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.build.pipeline import PipelineState
 from asyncsim.ir.schedule import Schedule
 from asyncsim.rules import Severity
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Band, Buffers, Stages, Twin, scenario
 from asyncsim.scenarios.bw_gemm import BF16, BLOCK_M, check_sizes, columns_to_allocate
 from asyncsim.scenarios.bw_strips import WARPS, Strips
 from asyncsim.scenarios.gemm_epilogue import c_type
@@ -93,12 +93,12 @@ def bw_persistent_clc(
     k: int = 512,
     block_n: int = 256,
     block_k: int = 64,
-    stages: int = 4,
-    slots: int = 2,
-    buffers: int = 2,
-    responses: int = 3,
+    stages: Stages = 4,
+    slots: Buffers = 2,
+    buffers: Buffers = 2,
+    responses: Stages = 3,
     f32: int = 0,
-    band: int = 8,
+    band: Band = 8,
     twin: str = "",
 ) -> Schedule:
     check_sizes(m=m, n=n, k=k, block_n=block_n, block_k=block_k, slots=slots)

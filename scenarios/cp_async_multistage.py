@@ -12,7 +12,7 @@ from __future__ import annotations
 from asyncsim import Rule, ScheduleBuilder, ScheduleError, Value
 from asyncsim.build.value import Index
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Stages, Twin, scenario
 from asyncsim.scenarios.distance import copies_ahead
 from asyncsim.scenarios.tile_hash import HASH_INIT, TILE_HASH
 
@@ -54,7 +54,7 @@ TWINS = (
 )
 def cp_async_multistage(
     *,
-    stages: int = 4,
+    stages: Stages = 4,
     distance: int = 0,
     tiles: int = 64,
     tile_bytes: int = 8192,

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError, Value
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Stages, Twin, scenario
 
 TWINS = (
     Twin(
@@ -54,7 +54,7 @@ TWINS = (
 )
 def dispatch(
     *,
-    stages: int = 4,
+    stages: Stages = 4,
     rows: int = 64,
     width: int = 1024,
     experts: int = 8,

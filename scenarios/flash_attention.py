@@ -22,7 +22,7 @@ from asyncsim.build.pipeline import PipelineState
 from asyncsim.build.value import Index, Value, minimum
 from asyncsim.ir.op import GlobalView, MbarrierRef
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import scenario
+from asyncsim.scenario import Stages, Switch, Warpgroups, scenario
 from asyncsim.scenarios.attention_shape import (
     PANEL,
     REGISTERS,
@@ -54,10 +54,10 @@ def flash_attention(
     hdim: int = 128,
     causal: int = 0,
     block_n: int = 0,
-    stages: int = 2,
-    consumers: int = 2,
-    overlap: int = 1,
-    pingpong: int = 1,
+    stages: Stages = 2,
+    consumers: Warpgroups = 2,
+    overlap: Switch = 1,
+    pingpong: Switch = 1,
     f16: int = 0,
     setmaxnreg: int = 1,
     twin: str = "",

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from asyncsim import Rule, ScheduleBuilder, Severity
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Band, OneCtaPerSm, Stages, TileM, Twin, Warpgroups, scenario
 from asyncsim.scenarios.fp8_operands import Fp8Blocks, Fp8Operands, clear, padded
 from asyncsim.scenarios.gemm_epilogue import Epilogue, c_type
 from asyncsim.scenarios.gemm_operands import Roles
@@ -83,14 +83,14 @@ def fp8_gemm(
     m: int = 4096,
     n: int = 4096,
     k: int = 4096,
-    block_m: int = 256,
+    block_m: TileM = 256,
     block_n: int = 128,
-    stages: int = 3,
+    stages: Stages = 3,
     buffers: int = 2,
     f32: int = 0,
-    ctas: int = 132,
-    band: int = 16,
-    consumers: int = 2,
+    ctas: OneCtaPerSm = 132,
+    band: Band = 16,
+    consumers: Warpgroups = 2,
     setmaxnreg: int = 1,
     twin: str = "",
 ) -> Schedule:

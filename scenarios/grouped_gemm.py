@@ -16,7 +16,7 @@ from asyncsim import Rule, ScheduleBuilder, ScheduleError, Value
 from asyncsim.build.handles import TileView
 from asyncsim.build.value import Index
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import OneCtaPerSm, Stages, TileM, TileN, Twin, Warpgroups, scenario
 from asyncsim.scenarios.gemm_epilogue import Epilogue, c_type
 from asyncsim.scenarios.gemm_operands import Blocks, Operands, Roles
 
@@ -97,15 +97,15 @@ def grouped_gemm(
     ragged: int = 200,
     n: int = 4096,
     k: int = 4096,
-    block_m: int = 128,
-    block_n: int = 256,
+    block_m: TileM = 128,
+    block_n: TileN = 256,
     block_k: int = 64,
-    stages: int = 4,
+    stages: Stages = 4,
     lag: int = 1,
     buffers: int = 2,
     f32: int = 0,
-    ctas: int = 132,
-    consumers: int = 2,
+    ctas: OneCtaPerSm = 132,
+    consumers: Warpgroups = 2,
     setmaxnreg: int = 1,
     twin: str = "",
 ) -> Schedule:

@@ -24,7 +24,7 @@ from asyncsim.build.value import Index
 from asyncsim.build.var import Var_
 from asyncsim.ir.decl import Fill
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Stages, Twin, scenario
 from asyncsim.scenarios.distance import copies_ahead
 
 ARCHS = ("sm_80", "sm_90a", "sm_100a")
@@ -83,7 +83,7 @@ def mma_gemm(
     m: int = 4096,
     n: int = 4096,
     k: int = 4096,
-    stages: int = 3,
+    stages: Stages = 3,
     distance: int = 0,
     twin: str = "",
 ) -> Schedule:

@@ -14,7 +14,7 @@ from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.build.pipeline import PipelineState
 from asyncsim.build.value import Index
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import OneCtaPerSm, Stages, TileM, TileN, Twin, Warpgroups, scenario
 from asyncsim.scenarios.gemm_epilogue import Epilogue, c_type
 from asyncsim.scenarios.gemm_operands import Blocks, Operands, Roles
 from asyncsim.scenarios.gemm_raster import Raster
@@ -59,18 +59,18 @@ def multicast_gemm(
     m: int = 4096,
     n: int = 4096,
     k: int = 4096,
-    block_m: int = 128,
-    block_n: int = 256,
+    block_m: TileM = 128,
+    block_n: TileN = 256,
     block_k: int = 64,
-    cluster_m: int = 2,
-    cluster_n: int = 1,
-    stages: int = 4,
+    cluster_m: Warpgroups = 2,
+    cluster_n: Warpgroups = 1,
+    stages: Stages = 4,
     lag: int = 1,
     buffers: int = 2,
     f32: int = 0,
-    ctas: int = 132,
+    ctas: OneCtaPerSm = 132,
     band: int = 8,
-    consumers: int = 2,
+    consumers: Warpgroups = 2,
     setmaxnreg: int = 1,
     narrow: int = 0,
     twin: str = "",

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from asyncsim import Rule, ScheduleBuilder
 from asyncsim.build.handles import NamedBarrierHandle
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Band, OneCtaPerSm, Stages, TileM, TileN, Twin, scenario
 from asyncsim.scenarios.gemm_epilogue import Epilogue, c_type
 from asyncsim.scenarios.gemm_operands import Blocks, Operands, Roles
 from asyncsim.scenarios.gemm_raster import Raster
@@ -75,15 +75,15 @@ def pingpong_gemm(
     m: int = 4096,
     n: int = 4096,
     k: int = 4096,
-    block_m: int = 64,
-    block_n: int = 256,
+    block_m: TileM = 64,
+    block_n: TileN = 256,
     block_k: int = 64,
-    stages: int = 4,
+    stages: Stages = 4,
     lag: int = 1,
     buffers: int = 2,
     f32: int = 0,
-    ctas: int = 132,
-    band: int = 8,
+    ctas: OneCtaPerSm = 132,
+    band: Band = 8,
     setmaxnreg: int = 1,
     twin: str = "",
 ) -> Schedule:

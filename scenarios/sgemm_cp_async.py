@@ -12,7 +12,7 @@ from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.build.value import Index, maximum
 from asyncsim.ir.decl import Fill
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Stages, Twin, scenario
 from asyncsim.scenarios.distance import copies_ahead
 from asyncsim.scenarios.sgemm_step import (
     BLOCK,
@@ -74,7 +74,7 @@ def sgemm_cp_async(
     m: int = 4096,
     n: int = 4096,
     k: int = 4096,
-    stages: int = 3,
+    stages: Stages = 3,
     distance: int = 0,
     alpha: int = 1,
     beta: int = 0,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from asyncsim import Rule, ScheduleBuilder, ScheduleError, minimum
 from asyncsim.build.value import Index
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import OneCtaPerSm, Stages, TileM, TileN, Twin, Warpgroups, scenario
 from asyncsim.scenarios.gemm_epilogue import Epilogue
 from asyncsim.scenarios.gemm_operands import Blocks, Operands, Roles
 from asyncsim.scenarios.gemm_raster import Raster
@@ -57,15 +57,15 @@ def split_k(
     n: int = 512,
     k: int = 16384,
     splits: int = 16,
-    block_m: int = 128,
-    block_n: int = 256,
+    block_m: TileM = 128,
+    block_n: TileN = 256,
     block_k: int = 64,
-    stages: int = 4,
+    stages: Stages = 4,
     lag: int = 1,
     buffers: int = 2,
-    ctas: int = 132,
+    ctas: OneCtaPerSm = 132,
     band: int = 0,
-    consumers: int = 2,
+    consumers: Warpgroups = 2,
     setmaxnreg: int = 1,
     twin: str = "",
 ) -> Schedule:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Stages, Twin, scenario
 
 PIXELS, CHANNELS = 128, 64
 SWIZZLE = 2 * CHANNELS
@@ -60,7 +60,7 @@ def tma_im2col(
     filters: int = 128,
     size: int = 3,
     block_n: int = 128,
-    stages: int = 4,
+    stages: Stages = 4,
     twin: str = "",
 ) -> Schedule:
     """``size``: rows and columns of a filter, odd; ``channels``: a multiple of 64."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from asyncsim import Fill, Rule, ScheduleBuilder, ScheduleError
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Stages, Twin, scenario
 
 ROWS, COLUMNS = 64, 32
 TILE_BYTES = 4 * ROWS * COLUMNS
@@ -51,7 +51,7 @@ TWINS = (
 )
 def tma_reduce(
     *,
-    stages: int = 3,
+    stages: Stages = 3,
     tiles: int = 16,
     outputs: int = 8,
     ctas: int = 132,

@@ -11,7 +11,7 @@ from asyncsim import Rule, ScheduleBuilder, ScheduleError, Severity, Value
 from asyncsim.ir.op import MbarrierRef
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.validate import MAX_SMEM_BYTES
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Stages, Twin, scenario
 from asyncsim.scenarios.distance import producer_ahead
 from asyncsim.scenarios.tile_hash import HASH_INIT, TILE_HASH
 
@@ -72,7 +72,7 @@ TWINS = (
 )
 def tma_ring(
     *,
-    stages: int = 4,
+    stages: Stages = 4,
     distance: int = 0,
     tiles: int = 64,
     tile_bytes: int = 16384,

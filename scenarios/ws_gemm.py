@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.build.value import Index, minimum
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Twin, scenario
+from asyncsim.scenario import Stages, Switch, TileM, TileN, Twin, Warpgroups, scenario
 from asyncsim.scenarios.distance import producer_ahead
 
 TRADING = {"setmaxnreg": 1, "consumers": 2, "block_m": 256}
@@ -145,15 +145,15 @@ def ws_gemm(
     m: int = 4096,
     n: int = 4096,
     k: int = 4096,
-    block_m: int = 128,
-    block_n: int = 128,
+    block_m: TileM = 128,
+    block_n: TileN = 128,
     block_k: int = 64,
-    stages: int = 4,
+    stages: Stages = 4,
     distance: int = 0,
-    lag: int = 1,
-    consumers: int = 1,
+    lag: Switch = 1,
+    consumers: Warpgroups = 1,
     k_order: int = 0,
-    setmaxnreg: int = 0,
+    setmaxnreg: Switch = 0,
     twin: str = "",
 ) -> Schedule:
     ahead = producer_ahead(stages, distance)

@@ -27,10 +27,22 @@ ALLOWED = {
     "scipy": ("hw/calibrate/",),
     "google": ("trace/",),
     "pytest": ("pytest_plugin.py",),
+    "pyarrow": ("advise/",),
+    "distributed": ("advise/",),
     **dict.fromkeys(CUDA, ("hw/",)),
 }
 # What the command line must not load before a command needs it.
-HEAVY = ("numpy", "networkx", "simpy", "ml_dtypes", "google.protobuf", "cuda", "scipy")
+HEAVY = (
+    "numpy",
+    "networkx",
+    "simpy",
+    "ml_dtypes",
+    "google.protobuf",
+    "cuda",
+    "scipy",
+    "pyarrow",
+    "distributed",
+)
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ COMMANDS = {
     "show": "print a schedule in its text form",
     "check": "prove a schedule, or show what breaks it",
     "predict": "predict cycles, time and what bounds them",
+    "advise": "sweep the free parameters: the best proven schedule, and why",
     "render": "print the CUDA C++ of a schedule",
     "run": "prove, predict, run on the GPU, and compare",
     "calibrate": "measure the GPU at hand, or fit stored measurements: a machine file",

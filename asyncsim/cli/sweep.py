@@ -47,22 +47,27 @@ class SafeMap:
     within: tuple[Within, ...] = ()
 
 
-def parse_over(texts: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """``["stages=1:8", "tiles=0,1,24"]``; both ends of a range count. Raises UsageError."""
+def parse_over(texts: Sequence[str], option: str = "--over") -> dict[str, tuple[int, ...]]:
+    """``["stages=1:8", "tiles=0,1,24"]``; both ends of a range count. Raises UsageError, in which
+    ``option`` is what takes such texts."""
     over: dict[str, tuple[int, ...]] = {}
     cells = 1
     for text in texts:
         name, equals, values = text.partition("=")
         name = name.strip().replace("-", "_")
         if not equals or not name:
-            raise UsageError(f"--over {text}: write --over NAME=FIRST:LAST or NAME=1,2,4")
+            raise UsageError(f"{option} {text}: write {option} NAME=FIRST:LAST or NAME=1,2,4")
         if name in over:
-            raise UsageError(f"--over {text}: {name} is swept already; give all its values at once")
-        over[name] = tuple(v for part in values.split(",") for v in _range(text, part))
+            raise UsageError(
+                f"{option} {text}: {name} is swept already; give all its values at once"
+            )
+        over[name] = tuple(
+            v for part in values.split(",") for v in _range(f"{option} {text}", part)
+        )
         cells *= len(over[name])
         if cells > MAX_CELLS:
             raise UsageError(
-                f"--over {text}: more than {MAX_CELLS:,} combinations; sweep fewer values"
+                f"{option} {text}: more than {MAX_CELLS:,} combinations; sweep fewer values"
             )
     return over
 
@@ -73,14 +78,12 @@ def _range(text: str, part: str) -> range:
         last, step = (*rest, *(first, 1)[len(rest) :])
     except ValueError:
         raise UsageError(
-            f"--over {text}: {part!r} is no value; write a number, FIRST:LAST or FIRST:LAST:STEP"
+            f"{text}: {part!r} is no value; write a number, FIRST:LAST or FIRST:LAST:STEP"
         ) from None
     if step < 1 or last < first:
-        raise UsageError(
-            f"--over {text}: {part!r} is empty; FIRST is at most LAST, STEP at least 1"
-        )
+        raise UsageError(f"{text}: {part!r} is empty; FIRST is at most LAST, STEP at least 1")
     if (last - first) // step >= MAX_CELLS:
-        raise UsageError(f"--over {text}: more than {MAX_CELLS:,} combinations; sweep fewer values")
+        raise UsageError(f"{text}: more than {MAX_CELLS:,} combinations; sweep fewer values")
     return range(first, last + 1, step)
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "lacking",
     "load_machine",
     "parse_machine",
+    "scaled",
     "slower",
     "ticks",
 ]
@@ -24,4 +25,4 @@ from asyncsim.machine.lacking import lacking
 from asyncsim.machine.load import known_machines, load_machine, parse_machine
 from asyncsim.machine.model import Machine
 from asyncsim.machine.quantity import TICKS_PER_CYCLE, Curve, Provenance, ticks
-from asyncsim.machine.scale import slower
+from asyncsim.machine.scale import scaled, slower

@@ -29,9 +29,10 @@ __all__ = [
     "Wgmma",
 ]
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import get_args
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
+from types import MappingProxyType
+from typing import Any, get_args
 
 from asyncsim.machine.quantity import (
     Bytes,
@@ -334,3 +335,12 @@ class Machine:
         for origin in self.provenance.values():
             counts[origin.how] += 1
         return counts
+
+    def __reduce__(self) -> tuple[Callable[..., "Machine"], tuple[dict[str, Any]]]:
+        """For other processes: a read-only mapping cannot be pickled."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return _restored, (values | {"provenance": dict(self.provenance)},)
+
+
+def _restored(values: dict[str, Any]) -> Machine:
+    return Machine(**values | {"provenance": MappingProxyType(values["provenance"])})

@@ -1,10 +1,11 @@
-"""A machine whose numbers of one kind of origin are all slower.
+"""A machine some of whose numbers are all slower, or faster.
 
 Imports the standard library only.
 """
 
-__all__ = ["slower"]
+__all__ = ["scaled", "slower"]
 
+from collections.abc import Set
 from dataclasses import fields, is_dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -14,11 +15,16 @@ from asyncsim.machine.quantity import Curve, How
 
 
 def slower(machine: Machine, how: How, factor: Fraction) -> Machine:
-    """Times that are known in this way take ``factor`` as long, rates give 1 / ``factor``.
-
-    Counts, sizes and clocks stay.
-    """
+    """``scaled``, of the numbers that are known in this way."""
     chosen = {key for key, origin in machine.provenance.items() if origin.how == how}
+    return scaled(machine, chosen, factor)
+
+
+def scaled(machine: Machine, chosen: Set[str], factor: Fraction) -> Machine:
+    """Times among the chosen keys take ``factor`` as long, rates give 1 / ``factor``.
+
+    Counts, sizes and clocks stay, and what the architecture lacks.
+    """
     units: dict[str, Any] = {}
     for group in fields(machine):
         unit: Any = getattr(machine, group.name)
@@ -27,7 +33,7 @@ def slower(machine: Machine, how: How, factor: Fraction) -> Machine:
     return replace(machine, **units)
 
 
-def _scaled(group: str, unit: Any, chosen: set[str], factor: Fraction) -> dict[str, Any]:
+def _scaled(group: str, unit: Any, chosen: Set[str], factor: Fraction) -> dict[str, Any]:
     found = {}
     for field in fields(unit):
         value = getattr(unit, field.name)

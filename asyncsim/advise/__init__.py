@@ -1,0 +1,8 @@
+"""advise: which values of a scenario's free parameters to use, and why. See docs/advise.md."""
+
+from asyncsim.advise.advise import Interrupted, advise
+from asyncsim.advise.result import Advice, Relief, Step, Why
+from asyncsim.advise.space import Space
+from asyncsim.advise.trial import Status, Trial
+
+__all__ = ["Advice", "Interrupted", "Relief", "Space", "Status", "Step", "Trial", "Why", "advise"]

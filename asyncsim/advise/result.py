@@ -1,0 +1,79 @@
+"""What a sweep found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from asyncsim.advise.space import Space
+from asyncsim.advise.trial import Status, Trial
+from asyncsim.predict.result import Prediction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relief:
+    """The same schedule where what bounds it takes half the time: ``name`` is the resource."""
+
+    name: str
+    prediction: Prediction
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """The best schedule with one parameter a step further: a trial that has been proven, or not a
+    clean schedule."""
+
+    name: str
+    value: int
+    trial: Trial
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Why:
+    """Of the best schedule. ``reliefs``: first of what bounds it, then of what bounds that.
+    ``steps``: down and up in every free parameter, of those that differ."""
+
+    reliefs: tuple[Relief, ...] = ()
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Advice:
+    """The trials of a sweep, in the order of its combinations.
+
+    A combination that was not reached (``interrupted``) is not among them.
+    """
+
+    scenario: str
+    machine: str
+    l2: str
+    space: Space
+    trials: tuple[Trial, ...]
+    why: Why = Why()
+    interrupted: bool = False
+
+    @property
+    def ranked(self) -> tuple[Trial, ...]:
+        """The proven-clean schedules, fastest first; of equal ones that with less shared memory."""
+        return tuple(sorted(self.of(Status.CLEAN), key=rank))
+
+    @property
+    def best(self) -> Trial | None:
+        """The one to use; None if none was proven clean."""
+        return next(iter(self.ranked), None)
+
+    @property
+    def counts(self) -> Mapping[Status, int]:
+        """How many combinations ended how."""
+        return Counter(t.status for t in self.trials)
+
+    def of(self, status: Status) -> tuple[Trial, ...]:
+        """The trials that ended so."""
+        return tuple(t for t in self.trials if t.status is status)
+
+
+def rank(trial: Trial) -> tuple[float, int]:
+    """By predicted cycles, then by shared memory."""
+    smem = trial.prediction.occupancy.smem_bytes if trial.prediction else 0
+    return trial.cycles, smem

@@ -1,0 +1,124 @@
+"""``asyncsim advise``."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+RING = ("advise", "tma_ring", "--ctas", 1, "--tile-bytes", 1024, "--ffma", 8, "--jobs", 1)
+KERNELS = Path(__file__).parents[1] / "advise" / "kernels.py:behaving"
+
+
+def test_the_report(cli: Any) -> None:
+    done = cli("advise", KERNELS, "--how", 0, "--jobs", 1, "--top", 2)
+    assert (done.code, done.err) == (0, "")
+    head, ranking, why = done.out.split("\n\n")
+    assert head == (
+        "behaving how=0 ffma=8 on h200, L2 cold\n"
+        "swept      stages=1,2,3: 3 combinations, 3 predicted\n"
+        "proven     2 clean, 1 slower one not checked"
+    )
+    lines = ranking.splitlines()
+    assert lines[0].split() == [
+        "stages",
+        "cycles",
+        "time",
+        "us",
+        "slower",
+        "bound",
+        "by,",
+        "or",
+        "lost",
+        "to",
+    ]
+    assert [line.split()[0] for line in lines[1:]] == ["3", "2"]
+    assert [line.split()[3] for line in lines[1:]] == ["0.0", "28.5"]
+    assert why.splitlines()[0] == "best       stages=3"
+    assert "\na step     stages 3 -> 2: 3,685 cycles (+28.5 %)\n           stages 3 -> 4: " in why
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_what_is_left_out_is_named(cli: Any) -> None:
+    done = cli("advise", KERNELS, "--stages", 2, "--jobs", 1)
+    assert done.code == 0
+    lines = done.out.split("\n\n")[0].splitlines()
+    assert lines[1:] == [
+        "swept      how=0,1,2,3,4: 5 combinations, 2 predicted",
+        "proven     1 clean",
+        "left out   1 no schedule; first how=3: how = 3; use another",
+        "left out   1 runs that do not end; first how=2: roles wait for each other for",
+        *lines[5:-3],
+        "left out   1 with findings; first how=1: WRITE_BEFORE_RELEASE",
+        "left out   1 failed; first how=4: kernels.py:30: ValueError: first line second",
+        "           line",
+    ]
+
+
+def test_json_has_every_row(cli: Any) -> None:
+    done = cli(*RING, "--tiles", 6, "--vary", "stages=1:3", "--top", 1, "--json")
+    report = json.loads(done.out)
+    assert (done.code, done.err) == (0, "")
+    assert report["vary"] == {"stages": [1, 2, 3]}
+    assert [t["p_stages"] for t in report["trials"]] == [1, 2, 3]
+    assert report["best"] == report["ranked"][0] == report["trials"][2]
+    assert (report["best"]["verdict"], report["best"]["p_stages"]) == ("clean", 3)
+    assert [s["value"] for s in report["steps"]] == [2, 4]
+    assert sum(report["counts"].values()) == 3
+    assert report["next"][0]["halved"] == "DRAM latency"
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "text"),
+    [
+        (("--vary", "stages"), 2, "--vary stages: write --vary NAME=FIRST:LAST or NAME=1,2,4"),
+        (("--vary", "stages=3:1"), 2, "--vary stages=3:1: '3:1' is empty; FIRST is at most LAST"),
+        (("--vary", "tiles=1:2"), 2, "tiles is no free parameter of tma_ring: schedules that"),
+        (("--top", "0"), 2, "--top 0: give at least 1"),
+        (("--limit", "-1"), 2, "--limit -1: give at least 1"),
+        (("--jobs", 2, "--scheduler", "x:1"), 2, "--jobs and --scheduler exclude each other; drop"),
+        (("-o", "x.csv"), 2, "-o x.csv: end the name in .parquet"),
+        (("-o", "/nowhere/x.parquet"), 2, "-o /nowhere/x.parquet: there is no such folder; make"),
+        (("--vary", "stages=500"), 2, "no combination is a schedule; the first one: "),
+    ],
+)
+def test_errors(cli: Any, words: tuple[object, ...], code: int, text: str) -> None:
+    done = cli("advise", "tma_ring", *words)
+    assert (done.code, done.out) == (code, "")
+    assert done.err.startswith(f"asyncsim: {text}") and done.err.count("\n") == 1
+
+
+def test_nothing_clean_is_no_success(cli: Any) -> None:
+    done = cli("advise", KERNELS, "--vary", "how=1,2", "--jobs", 1)
+    assert done.code == 1
+    assert done.out.endswith("best       none: nothing was proven clean\n")
+    assert cli("advise", KERNELS, "--vary", "how=3,4", "--jobs", 1).code == 2
+
+
+def test_the_file_has_all_rows(cli: Any, tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "rows.parquet"
+    done = cli("advise", KERNELS, "--how", 0, "--jobs", 1, "-o", out)
+    assert (done.code, done.err) == (0, f"wrote 3 of 3 combinations to {out}\n")
+    assert pq.read_table(out)["p_stages"].to_pylist() == [1, 2, 3]
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.parquet"]
+
+
+def test_ctrl_c_keeps_what_was_finished(tmp_path: Path) -> None:
+    pq = pytest.importorskip("pyarrow.parquet")
+    out = tmp_path / "rows.parquet"
+    asleep = ("--vary", "how=0,6", "--stages", "2")
+    command = (sys.executable, "-m", "asyncsim", "advise", str(KERNELS), *asleep, "--jobs", "2")
+    process = subprocess.Popen((*command, "-o", str(out)), stderr=subprocess.PIPE, text=True)
+    assert process.stderr is not None
+    assert process.stderr.readline() == "asleep\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err == f"wrote 1 of 2 combinations to {out}\nasyncsim: interrupted\n"
+    assert pq.read_table(out)["verdict"].to_pylist() == ["unchecked"]
