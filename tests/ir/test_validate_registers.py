@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
+from asyncsim.catalog import find_scenario
 from tests.ir.wellformed import expect
 
 
@@ -101,3 +102,16 @@ def test_it_belongs_to_the_targets_of_one_architecture(arch, legal):
         return
     with pytest.raises(ScheduleError, match=f"^SetMaxNReg does not exist on {arch}, which"):
         k.finish()
+
+
+def test_sums_of_wgmma_fit_in_the_registers_of_the_launch():
+    """ptxas refuses 208 columns with 128 registers ("insufficient registers to compile
+    instruction"), whatever setmaxnreg.inc adds before it; 200 compile."""
+    gemm = find_scenario("ws_gemm")
+    given = {"block_m": 64, "setmaxnreg": 1}
+    gemm.build({**given, "block_n": 200})
+    with pytest.raises(ScheduleError) as error:
+        gemm.build({**given, "block_n": 208})
+    assert error.value.message == "wgmma m64n208 with maxnreg = 128 does not compile"
+    assert error.value.fix == "it takes 130 registers: give the launch more, or n less"
+    gemm.build({"block_m": 64, "block_n": 208})  # the compiler counts

@@ -1,4 +1,4 @@
-"""setmaxnreg: its immediate, and the register count at launch that it starts from."""
+"""setmaxnreg: its immediate, and the register count at launch that it and wgmma start from."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ STEP = 8
 LEAST, MOST = 24, 256
 MAX_THREAD = 255  # a launch gives a thread at most so many
 SM_REGISTERS = 65_536
+BESIDE_SUMS = 26  # registers that ptxas 13.0 wants beside the accumulators of a wgmma (C7602)
 
 
 def _at_launch(s: Schedule) -> Iterator[ScheduleError]:
@@ -46,4 +47,19 @@ def _immediates(s: Schedule) -> Iterator[ScheduleError]:
             )
 
 
-CHECKS = (_immediates, _at_launch)
+def _accumulators(s: Schedule) -> Iterator[ScheduleError]:
+    """All code is compiled for the registers of the launch, whatever setmaxnreg adds later."""
+    for op in s.ops():
+        if not (s.maxnreg and isinstance(op, ops.WgmmaMmaAsync)):
+            continue
+        needs = s.fragment(op.d.name).words + BESIDE_SUMS
+        if needs > s.maxnreg:
+            yield ScheduleError(
+                f"wgmma m64n{op.n} with maxnreg = {s.maxnreg} does not compile",
+                fix=f"it takes {needs} registers: give the launch more, or n less",
+                loc=op.loc,
+            )
+            return
+
+
+CHECKS = (_immediates, _at_launch, _accumulators)
