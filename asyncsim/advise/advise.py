@@ -18,7 +18,14 @@ from typing import TYPE_CHECKING
 from asyncsim.advise.result import Advice, Relief, Step, Why, rank
 from asyncsim.advise.space import Space, neighbours, space_of
 from asyncsim.advise.trial import Status, Subject, Trial, own_version
-from asyncsim.advise.workers import Foreign, InThisThread, Lost, Processes, Workers
+from asyncsim.advise.workers import (
+    SILENCE,
+    Foreign,
+    InThisThread,
+    Lost,
+    Processes,
+    Workers,
+)
 from asyncsim.errors import UsageError
 from asyncsim.scenario import Scenario
 
@@ -85,7 +92,7 @@ def advise(
 
 def _workers(subject: Subject, executor: Executor | None, jobs: int | None) -> Workers:
     if executor is not None:
-        return Foreign(executor)
+        return Foreign(executor, SILENCE * subject.limit_s)
     jobs = jobs or _cpus()
     if jobs == 1:
         return InThisThread()

@@ -2,7 +2,8 @@
 
 ``Processes`` are worker processes of our own. One that dies, or stays outside of Python past its
 limit, costs one combination: the others that ran at that time are run again, one by one. The
-executor of somebody else is used as it is: when it breaks, what it has not done is lost.
+executor of somebody else is used as it is: when it breaks, or none of its workers answers for long,
+what it has not done is lost.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 GRACE_S = 15.0  # past the limit, and for the start of a worker
+SILENCE = 4  # limits, in which at least one worker of somebody else answers
 LOOK_S = 1.0
 
 
@@ -69,8 +71,8 @@ class InThisThread:
 class Foreign:
     """An executor that somebody else has made and will shut down."""
 
-    def __init__(self, executor: Executor) -> None:
-        self._executor = executor
+    def __init__(self, executor: Executor, silence_s: float) -> None:
+        self._executor, self._silence_s = executor, silence_s
         self._flying: set[Future[object]] = set()
 
     def outcomes(
@@ -83,11 +85,18 @@ class Foreign:
             except (BrokenExecutor, RuntimeError) as error:  # broken, or shut down
                 yield index, Lost(_text(error))
         self._flying = set(futures)  # type: ignore[arg-type]
+        heard = time.monotonic()
         while futures:
             done, _ = wait(futures, timeout=LOOK_S, return_when=FIRST_COMPLETED)
             for future in done:
                 result = _result(future)
                 yield futures.pop(future), result
+                heard = time.monotonic()
+            if time.monotonic() - heard > self._silence_s:
+                self.close()
+                for index in futures.values():
+                    yield index, Lost(f"no worker has answered for {self._silence_s:g} s")
+                return
 
     def close(self) -> None:
         for future in self._flying:

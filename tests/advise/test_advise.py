@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -148,6 +148,16 @@ def test_an_executor_that_is_shut_down_leaves_failures() -> None:
     text = "RuntimeError: cannot schedule new futures after shutdown"
     assert [(t.status, t.why) for t in advice.trials] == [(Status.FAILED, text)] * 2
     assert advice.best is None and advice.why.steps == ()
+
+
+def test_an_executor_that_never_answers_is_given_up() -> None:
+    class Silent(Executor):
+        def submit(self, *_: Any, **__: Any) -> Future[Any]:
+            return Future()
+
+    advice = advise(behaving, vary={"stages": (1, 2)}, executor=Silent(), limit_s=0.1)
+    text = "no worker has answered for 0.4 s"
+    assert [(t.status, t.why) for t in advice.trials] == [(Status.FAILED, text)] * 2
 
 
 def test_a_scenario_in_a_function_is_for_this_process_alone() -> None:
