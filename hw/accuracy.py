@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -109,8 +109,8 @@ def shown(faults: list[str]) -> Iterator[str]:
         yield f"and {len(faults) - _SHOWN} more rows"
 
 
-def main(argv: list[str] | None = None) -> int:
-    """0: printed, or as stored; 1: not as stored."""
+def main(argv: list[str] | None = None, *, then: Callable[[], None] = lambda: None) -> int:
+    """0: printed, or as stored; 1: not as stored. ``then`` is called after figures were stored."""
     parser = argparse.ArgumentParser(prog="python -m asyncsim.hw.compare", description=__doc__)
     parser.add_argument("--machine", default="h200")
     parser.add_argument(
@@ -129,6 +129,7 @@ def main(argv: list[str] | None = None) -> int:
     faults = differences(stored, now)
     if args.update:
         ACCURACY.write_text(document_text(document), encoding="utf-8")
+        then()
     if args.update or args.check:
         for fault in shown(faults):
             print(fault, file=sys.stderr)

@@ -1,7 +1,7 @@
 """Predictions against stored measurements: errors, rank order, regret.
 
 ``python -m asyncsim.hw.compare`` prints every row and the statistics; ``--check`` fails when they
-are not the stored ones, ``--update`` stores them (accuracy.py).
+are not the stored ones, ``--update`` stores them (accuracy.py) and makes docs/accuracy.md anew.
 """
 
 from __future__ import annotations
@@ -260,5 +260,6 @@ def row_json(r: ComparedRow) -> dict[str, Any]:
 
 if __name__ == "__main__":
     from asyncsim.hw.accuracy import main
+    from asyncsim.hw.beside.page import write_page
 
-    sys.exit(main())
+    sys.exit(main(then=write_page))

@@ -29,6 +29,7 @@ ALLOWED = {
     "pytest": ("pytest_plugin.py",),
     "pyarrow": ("advise/",),
     "distributed": ("advise/",),
+    "nvMatmulHeuristics": ("hw/beside/",),
     **dict.fromkeys(CUDA, ("hw/",)),
 }
 # What the command line must not load before a command needs it.

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import time
 
-from tests.benchmarks import simulating, speed
+from tests.benchmarks import growing, simulating, speed
 
 # command, limit in seconds on two ordinary cores
 COMMANDS = (
@@ -43,10 +43,14 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--check", action="store_true", help="time check alone, in one process")
     parser.add_argument("--simulate", action="store_true", help="time the simulator alone")
+    parser.add_argument("--growth", action="store_true", help="curves of predict, and profiles")
     args = parser.parse_args()
     runs = args.runs
     if args.check:
         speed.main(runs)
+        return
+    if args.growth:
+        growing.main()
         return
     if args.simulate:
         simulating.main(runs)
