@@ -6,13 +6,11 @@ Its ticks are those of the whole run, the passed ones among them: a jump moves n
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from asyncsim.sim.path import Cause
-
-Box = tuple[str, tuple[int, ...]]
-"""A tensor, and where in it a box starts."""
+from asyncsim.sim.steps import Box
 
 
 class Found(NamedTuple):
@@ -43,6 +41,10 @@ class Fetch(NamedTuple):
     wait: int
     charged: bool
     held: Held | None
+
+
+Move = tuple[int, ...]
+"""How far a box moves."""
 
 
 class Contents:
@@ -92,22 +94,25 @@ class Contents:
 
     # -- jumps ---------------------------------------------------------------------------------
 
-    def repeat(self, fetches: Iterable[Fetch], later: int, moved: Callable[[Fetch], Box]) -> bool:
-        """The same fetches ``later``, of boxes that have ``moved``. False if one of them does not
-        end as it did; then what is held is of no use."""
-        for fetch in fetches:
-            box = moved(fetch)
-            held = self._boxes.get(box)
-            if fetch.held is not None:
+    def repeat(self, fetches: Iterable[tuple[Fetch, Move | None]], later: int, times: int) -> bool:
+        """The same fetches ``later``, of boxes that have moved so many ``times``. False if one of
+        them does not end as it did; then what is held is of no use."""
+        boxes = self._boxes
+        for (cta, box, time, wait, charged, new), by in fetches:
+            if by is not None:
+                box = box[0], tuple([x + times * d for x, d in zip(box[1], by, strict=True)])
+            held = boxes.get(box)
+            if new is not None:
                 if held is not None:
                     return False
-                self._keep(box, fetch.held._replace(landing=fetch.held.landing + later))
+                landing, cause, room, askers = new
+                self._keep(box, Held(landing + later, cause, room, askers))
                 continue
-            if held is None or max(0, held.landing - fetch.time - later) != fetch.wait:
+            if held is None or max(0, held.landing - time - later) != wait:
                 return False
-            if fetch.charged != (fetch.wait > 0 and fetch.cta not in held.askers):
+            if charged != (wait > 0 and cta not in held.askers):
                 return False
-            self._asked(box, held, fetch.cta if fetch.wait else None)
+            self._asked(box, held, cta if wait else None)
         return True
 
     def copy(self) -> tuple[OrderedDict[Box, Held], int]:

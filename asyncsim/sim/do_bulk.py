@@ -96,17 +96,11 @@ def _sent(a: Agent) -> None:
 
 def _prefetch_maker(b: Bound, op: ops.BulkPrefetch | ops.TmaPrefetch) -> Maker:
     """work = (engine occupancy,): one request, of which nothing comes back to the SM"""
-    numbers, box, amount = b.model.numbers, b.box(op.src), b.bytes(op.src)
-    cost, work = numbers.ticks("tma.issue") * b.lanes, (numbers.ticks("tma.min_copy"),)
-    name = op.tensor_map if isinstance(op, ops.TmaPrefetch) else op.src.tensor
-
-    def build(values: Values) -> Step:
-        step = b.step(prefetch, cost)
-        step.box, step.amount, step.count = box(values), amount, b.times
-        step.name, step.work = name, work
-        return step
-
-    return build
+    numbers = b.model.numbers
+    step = b.step(prefetch, numbers.ticks("tma.issue") * b.lanes)
+    step.amount, step.count, step.work = b.bytes(op.src), b.times, (numbers.ticks("tma.min_copy"),)
+    step.name = op.tensor_map if isinstance(op, ops.TmaPrefetch) else op.src.tensor
+    return b.boxed(op.src, lambda values: None, lambda values: step)
 
 
 def prefetch(a: Agent, s: Step) -> bool:

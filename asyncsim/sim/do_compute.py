@@ -33,14 +33,7 @@ def memory(b: Bound, op: ops.MemoryOp) -> Maker:
         case ops.LdGlobal(src=src):
             step = b.step(ld_global, ticks(numbers.exact("smem.load_issue")))
             step.amount = b.bytes(src) * b.times
-            box = b.box(src)
-
-            def build(values: Values) -> Step:
-                made = b.step(ld_global, step.cost)
-                made.amount, made.box = step.amount, box(values)
-                return made
-
-            return build
+            return b.boxed(src, lambda values: None, lambda values: step)
         case ops.StGlobal():
             return _store_maker(b, op)
         case ops.LdShared(src=view):

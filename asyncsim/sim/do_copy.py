@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def tma_load_maker(b: Bound, op: ops.LoadOp) -> Maker:
     """work = (engine occupancy of one copy,); a load without a tensor map is one row of them"""
-    numbers, place, box = b.model.numbers, b.place(op.mbarrier), b.box(op.src)
+    numbers, place = b.model.numbers, b.place(op.mbarrier)
     peers = _receivers(b, op)
     stage = b.ev.value(op.dst.stage)
     amount = b.lane_bytes(op.dst)
@@ -48,12 +48,12 @@ def tma_load_maker(b: Bound, op: ops.LoadOp) -> Maker:
         step = b.step(tma_load, cost)
         step.far = far
         step.rank, step.barrier = place(values)
-        step.box, step.value = box(values), stage(values)
+        step.value = stage(values)
         step.amount, step.count, step.work = amount, b.times, work
         step.name, step.peers = _engine_name(op), peers(values)
         return step
 
-    return build
+    return b.boxed(op.src, lambda v: (place(v), stage(v), peers(v)), build)
 
 
 def _sliced(b: Bound, op: ops.LoadOp | ops.StoreOp) -> bool:
@@ -269,7 +269,7 @@ def _completions(queue: GroupQueue) -> list[tuple[int, int | None]]:
 
 def cp_async_maker(b: Bound, op: ops.CpAsync) -> Maker:
     """One warp instruction; amount = bytes of all lanes and warps, work = LSU time of them."""
-    numbers, box, stage = b.model.numbers, b.box(op.src), b.ev.value(op.dst.stage)
+    numbers, stage = b.model.numbers, b.ev.value(op.dst.stage)
     cost = numbers.ticks("cp_async.issue")
     amount = op.bytes * b.times
     work = (numbers.ticks("cp_async.issue_contended") * b.warps,)
@@ -278,11 +278,11 @@ def cp_async_maker(b: Bound, op: ops.CpAsync) -> Maker:
 
     def build(values: Values) -> Step:
         step = b.step(cp_async, cost)
-        step.box, step.amount, step.count, step.work = box(values), amount, port, work
+        step.amount, step.count, step.work = amount, port, work
         step.value, step.name = stage(values), op.src.tensor
         return step
 
-    return build
+    return b.boxed(op.src, stage, build)
 
 
 def cp_async(a: Agent, s: Step) -> bool:

@@ -269,7 +269,7 @@ class Cta:
             a = Agent(model, self, i, sm.key + 1 + slot * len(model.classes) + i)
             a.rec = sm.rec
             program, of = model.program, (model.binders[i], block, c.first, given)
-            a.stream = noted(a, program.bound(*of)) if a.rec else program.bare(*of)
+            a.stream = noted(a, program.bound(*of)) if a.rec else program.joined(*of)
             self.agents.append(a)
             if model.in_warpgroup[i]:
                 groups.setdefault((c.role, c.first // 4), []).append(a)

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncsim.machine import Curve, ticks
-from asyncsim.sim.contents import Box, Contents
+from asyncsim.sim.contents import Contents
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import (
     DRAM,
@@ -27,6 +27,7 @@ from asyncsim.sim.path import (
 )
 from asyncsim.sim.placement import Placement
 from asyncsim.sim.servers import Fifo
+from asyncsim.sim.steps import Box
 
 if TYPE_CHECKING:
     from asyncsim.sim.machine_state import Cta, SmState

@@ -12,18 +12,17 @@ from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from itertools import islice, tee
 from typing import TYPE_CHECKING, Any
 
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import statements
 from asyncsim.sim import do_sync
-from asyncsim.sim.contents import Box, Fetch
+from asyncsim.sim.contents import Fetch, Move
 from asyncsim.sim.role import Agent
 from asyncsim.sim.servers import Fifo, Pipe
 from asyncsim.sim.state import State, Unknown, state_of
-from asyncsim.sim.steps import Step
+from asyncsim.sim.steps import Box, Step
 
 if TYPE_CHECKING:
     from asyncsim.sim.engine import Posted, SimPyClock
@@ -57,7 +56,8 @@ class _Anchor:
     mark: int
     key: object
     state: State
-    streams: dict[int, Iterator[Step]]
+    streams: dict[int, Iterator[Block]]
+    left: dict[int, Block]
     read: dict[int, int]
     fetches: list[Fetch]
     posted: int
@@ -72,21 +72,24 @@ class _Tape:
     """An agent and what it executed in the period."""
 
     agent: Agent
-    steps: list[Step]
-    boxes: list[tuple[int, Box]]
+    blocks: list[Block]
+    boxes: list[tuple[int, int, Box]]
     flips: list[bool]
-    flipped: list[Step] | None = None  # the same in every other period, with other parities
+    flipped: list[Block] | None = None  # the same in every other period, with other parities
 
-    def brings(self, steps: list[Step], times: int) -> bool:
+    def brings(self, blocks: list[Block], times: int) -> bool:
         """Whether it executes these ``times`` periods later."""
         if times % 2 == 0 or not any(self.flips):
-            return steps == self.steps
-        if self.flipped is None and len(steps) == len(self.steps):
-            pairs = zip(self.steps, steps, strict=True)
-            if all(x is y or self._flips(x, y) for x, y in pairs):
-                self.flipped = steps
-                return True
-        return steps == self.flipped
+            return blocks == self.blocks
+        alike = self.flipped is None and len(blocks) == len(self.blocks)
+        if alike and all(map(self.once_later, self.blocks, blocks)):
+            self.flipped = blocks
+            return True
+        return blocks == self.flipped
+
+    def once_later(self, block: Block, other: Block) -> bool:
+        """Whether a block is another one in the period after."""
+        return len(block) == len(other) and all(map(self._flips, block, other))
 
     def _flips(self, step: Step, other: Step) -> bool:
         if step.run is not do_sync.wait or step.states or not self.flips[step.barrier]:
@@ -95,7 +98,10 @@ class _Tape:
         return told == (other.op_id, other.barrier, other.value)
 
 
-Moves = dict[tuple[int, str], tuple[int, ...]]
+Block = tuple[Step, ...]
+"""What a stream yields at once."""
+
+Moves = dict[tuple[int, str], Move]
 """By CTA and tensor: how far boxes move in a period."""
 
 
@@ -167,7 +173,7 @@ class Periods:
         return [a for cta in self._model.open.values() for a in cta.agents if not a.done]
 
     def _keep(self, key: object) -> None:
-        model, streams = self._model, dict[int, Iterator[Step]]()
+        model, streams = self._model, dict[int, Iterator[Block]]()
         self._anchor = None
         state = state_of(model, self._clock.pending())
         for a in self._agents():
@@ -181,6 +187,7 @@ class Periods:
             key=key,
             state=state,
             streams=streams,
+            left={a.key: a.block[a.at :] for a in self._agents()},
             read={a.key: a.read for a in self._agents()},
             fetches=fetches,
             posted=self._clock.posted,
@@ -218,26 +225,38 @@ class Periods:
         tapes: list[_Tape] = []
         flips = anchor.state.flips(state)
         for a, asleep in zip(self._agents(), anchor.state.asleep(state), strict=True):
-            if next(copy(a.stream), None) is None:  # it will end, and has not before
+            left = a.block[a.at :]
+            if not left and next(copy(a.stream), None) is None:  # it will end, and has not before
                 return None
-            steps = list(islice(anchor.streams[a.key], a.read - anchor.read[a.key]))
-            if asleep and steps:
+            blocks = list(islice(anchor.streams[a.key], a.read - anchor.read[a.key]))
+            if asleep and blocks:
                 return None
-            boxes = [(i, s.box) for i, s in enumerate(steps) if s.box is not None]
-            tapes.append(_Tape(a, steps, boxes, flips[a.cta.number]))
+            boxes = [
+                (i, j, step.box)
+                for i, block in enumerate(blocks)
+                for j, step in enumerate(block)
+                if step.box is not None
+            ]
+            tape = _Tape(a, blocks, boxes, flips[a.cta.number])
+            if not tape.once_later(anchor.left[a.key], left):
+                return None
+            tapes.append(tape)
         anchor.streams.clear()  # what lags behind keeps all that follows
-        return tapes if any(tape.steps for tape in tapes) else None
+        return tapes if any(tape.blocks for tape in tapes) else None
 
     def _pass(self, tapes: list[_Tape], fetches: list[Fetch], period: int) -> tuple[int, Moves]:
         """How many more periods bring the same, and how far each moves the boxes."""
         contents = self._model.memory.contents
         moves: Moves = {}
+        moving: list[tuple[Fetch, Move | None]] = []
         before, times = contents.copy(), 0
         both = 2 if any(any(tape.flips) for tape in tapes) else 1  # parities have to come back
         ahead = [tape.agent.stream for tape in tapes]
         done = True
         while done and (further := _again(tapes, ahead, moves, times + 1)) is not None:
-            done = contents.repeat(fetches, (times + 1) * period, partial(_box, moves, times + 1))
+            if not moving:
+                moving = [(f, moves.get((f.cta, f.box[0]))) for f in fetches]
+            done = contents.repeat(moving, (times + 1) * period, times + 1)
             ahead, times = (further, times + 1) if done else (ahead, times)
             if times % both == 0:
                 for tape, stream in zip(tapes, ahead, strict=True):
@@ -246,7 +265,7 @@ class Periods:
             times -= times % both
             contents.restore(before)
             for passed in range(1, times + 1):
-                contents.repeat(fetches, passed * period, partial(_box, moves, passed))
+                contents.repeat(moving, passed * period, passed)
         return times, moves
 
     def _skip(self, anchor: _Anchor, state: State, period: int, times: int) -> None:
@@ -276,18 +295,18 @@ def _servers(model: Model) -> list[Fifo | Pipe]:
 
 
 def _again(
-    tapes: list[_Tape], streams: list[Iterator[Step]], moves: Moves, times: int
-) -> list[Iterator[Step]] | None:
+    tapes: list[_Tape], streams: list[Iterator[Block]], moves: Moves, times: int
+) -> list[Iterator[Block]] | None:
     """The streams after one more period; None if one of them brings something else."""
-    after: list[Iterator[Step]] = []
+    after: list[Iterator[Block]] = []
     for tape, before in zip(tapes, streams, strict=True):
         stream = copy(before)
-        steps = list(islice(stream, len(tape.steps)))
-        if not tape.brings(steps, times):
+        blocks = list(islice(stream, len(tape.blocks)))
+        if not tape.brings(blocks, times):
             return None
         cta = tape.agent.cta.number
-        for i, (tensor, start) in tape.boxes:
-            box = steps[i].box
+        for i, j, (tensor, start) in tape.boxes:
+            box = blocks[i][j].box
             assert box is not None
             if (cta, tensor) not in moves:
                 moves[cta, tensor] = tuple(x - y for x, y in zip(box[1], start, strict=True))
@@ -295,10 +314,6 @@ def _again(
                 return None
         after.append(stream)
     return after
-
-
-def _box(moves: Moves, times: int, fetch: Fetch) -> Box:
-    return _moved(fetch.box, moves, fetch.cta, times)
 
 
 def _moved(box: Box, moves: Moves, cta: int, times: int) -> Box:
@@ -313,7 +328,8 @@ def _waiting(agents: list[Agent], pending: list[Posted]) -> Iterator[tuple[Step,
     """The steps that are begun, or read, and not done, once each, with their CTAs."""
     found: dict[int, tuple[Step, int]] = {}
     for a in agents:
-        for step in (a.held, a.ahead, a.blocked, a.deferred, *(s for _, s in a.copies)):
+        begun = a.held, a.blocked, a.deferred, *(s for _, s in a.copies)
+        for step in (*begun, *a.block[a.at :]):
             if step is not None:
                 found[id(step)] = step, a.cta.number
     for event in pending:

@@ -29,7 +29,8 @@ class Agent:
     """One warp class of one CTA. ``t`` is its local time; ``key`` breaks ties."""
 
     __slots__ = (
-        "ahead",
+        "at",
+        "block",
         "blocked",
         "bulk",
         "comp",
@@ -83,10 +84,11 @@ class Agent:
         self.warps: WarpClass = warps
         self.index: int = index
         self.key: int = key
-        self.stream: Iterator[Step] = iter(())
+        self.stream: Iterator[tuple[Step, ...]] = iter(())
+        self.block: tuple[Step, ...] = ()  # of the stream, and the step in it that comes next
+        self.at: int = 0
+        self.read: int = 0  # blocks taken from the stream
         self.held: Step | None = None  # to be executed next: it was put off
-        self.read: int = 0  # steps taken from the stream
-        self.ahead: Step | None = None  # taken from the stream too early
         self.blocked: Step | None = None  # being executed, or what the agent is parked at
         self.indices: tuple[int, ...] = ()
         self.done: bool = False
@@ -121,7 +123,7 @@ class Agent:
 
     def advance(self, _arg: object = None) -> None:
         """Execute steps until the agent is parked or at its end."""
-        model, stream, rec = self.model, self.stream, self.rec
+        model, rec = self.model, self.rec
         strict, clock = model.strict, model.clock
         while True:
             if strict and self.t > clock.now:
@@ -131,19 +133,15 @@ class Agent:
             if step is None:
                 if rec is not None:
                     rec.finished(self)
-                step = self.ahead
-                if step is None:
-                    step = next(stream, None)
-                    if step is None:
-                        if self.deferred is not None:
-                            if self.settle():
-                                continue
-                            return
-                        self.cta.ended(self)
+                if self.at == len(self.block) and not self.more():
+                    if self.deferred is not None:
+                        if self.settle():
+                            continue
                         return
-                    self.read += 1
-                else:
-                    self.ahead = None
+                    self.cta.ended(self)
+                    return
+                step = self.block[self.at]
+                self.at += 1
                 if step.turn:
                     self.t += step.turn
                     if strict:
@@ -167,16 +165,22 @@ class Agent:
 
     def further(self, run: Run) -> Step | None:
         """The next step, if ``run`` executes it as well, right after the one before."""
-        step = self.ahead
-        if step is None:
-            step = self.ahead = next(self.stream, None)
-            if step is None:
-                return None
-            self.read += 1
+        if self.at == len(self.block) and not self.more():
+            return None
+        step = self.block[self.at]
         if step.run is not run or step.turn:
             return None
-        self.ahead = None
+        self.at += 1
         return step
+
+    def more(self) -> bool:
+        """Take the next steps from the stream; False at its end."""
+        for block in self.stream:
+            self.read += 1
+            self.block, self.at = block, 0
+            if block:
+                return True
+        return False
 
     def settle(self) -> bool:
         """Finish the register arithmetic that was put off behind arrives and fences."""
@@ -236,7 +240,7 @@ class Agent:
             self.model.ready.append(self)
 
 
-def noted(a: Agent, events: Iterator[tuple[Step, tuple[int, ...]]]) -> Iterator[Step]:
-    """The steps of a stream, whose loop indices the agent remembers for the trace."""
+def noted(a: Agent, events: Iterator[tuple[Step, tuple[int, ...]]]) -> Iterator[tuple[Step]]:
+    """The steps of a stream one by one, whose loop indices the agent remembers for the trace."""
     for step, a.indices in events:
-        yield step
+        yield (step,)

@@ -237,7 +237,8 @@ def _agent(s: State, a: Agent) -> None:
     if a.done:
         return
     s.local.append((a.t, a.blocked))
-    s.what += [_step(a, step) for step in (a.held, a.ahead, a.blocked, a.deferred)]
+    s.what += [_step(a, step) for step in (a.held, a.blocked, a.deferred)]
+    s.what.append(len(a.block) - a.at)  # what these steps are is compared with the streams
     s.what += [a.left, a.copies_landing is None]
     s.what += [[_held(key, held) for key, held in a.states.items()], tuple(a.peeks)]
     s.when += a.peeks.values()

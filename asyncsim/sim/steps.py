@@ -7,7 +7,7 @@ are shared between executions with equal operands.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from asyncsim.sim.beside import Beside, runs
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.warps import WarpClass
 from asyncsim.stream.operands import Evaluator, Noting, Values
+from asyncsim.stream.segments import Joined, Key, Segment
 
 if TYPE_CHECKING:
     from asyncsim.sim.role import Agent
@@ -33,6 +34,9 @@ Maker = Callable[[Values], "Step"]
 
 StateKey = tuple[str, bool]
 """A state register: its name, and whether it is that of the elected lane."""
+
+Box = tuple[str, tuple[int, ...]]
+"""A tensor, and where in it a box starts."""
 
 Registers = tuple[str, int, int]
 """Elements of a fragment: its name, the first, and the one behind the last."""
@@ -49,11 +53,12 @@ class Step:
     states: state registers of the lanes that execute it, written by an arrive or tested by a wait;
     name: of the tensor or map of a copy, of the token of a peek or wait; rank, peers: of another
     CTA whose barrier it is, and of those that a multicast reaches;
-    box: (tensor, start) of a global box; far: its rows are not adjacent; in_registers: A of a wgmma
-    is; work: further ticks, by handler; beside: what a computation takes while wgmma run. light:
-    register arithmetic before it may be finished after it. polls: a wait that only some lanes
-    execute. shared: others of the SM want the same pipes. reads: registers that it waits for, where
-    they are written some time after the issue; writes: those that it writes so.
+    box: a global box, like: a step that differs in that alone; far: its rows are not adjacent;
+    in_registers: A of a wgmma is; work: further ticks, by handler; beside: what a computation takes
+    while wgmma run. light: register arithmetic before it may be finished after it. polls: a wait
+    that only some lanes execute. shared: others of the SM want the same pipes. reads: registers
+    that it waits for, where they are written some time after the issue; writes: those that it
+    writes so.
     """
 
     __slots__ = (
@@ -66,6 +71,7 @@ class Step:
         "far",
         "in_registers",
         "light",
+        "like",
         "name",
         "op",
         "op_id",
@@ -91,15 +97,33 @@ class Step:
         self.peers: tuple[int, ...] = ()
         self.states: tuple[StateKey, ...] = ()
         self.polls = self.light = self.shared = self.far = self.in_registers = False
-        self.box: tuple[str, tuple[int, ...]] | None = None
+        self.box: Box | None = None
         self.work: tuple[int, ...] = ()
         self.beside: Beside | None = None
         self.reads: tuple[Registers, ...] = ()
         self.writes: Registers | None = None
+        self.like: Step | None = None
+
+    def at(self, box: Box) -> Step:
+        """The same step at a box."""
+        step = object.__new__(Step)
+        step.op, step.op_id, step.run = self.op, self.op_id, self.run
+        step.cost, step.turn, step.count = self.cost, self.turn, self.count
+        step.amount, step.value, step.barrier = self.amount, self.value, self.barrier
+        step.rank, step.peers, step.states = self.rank, self.peers, self.states
+        step.name, step.polls, step.light = self.name, self.polls, self.light
+        step.shared, step.far, step.in_registers = self.shared, self.far, self.in_registers
+        step.work, step.beside = self.work, self.beside
+        step.reads, step.writes, step.like, step.box = self.reads, self.writes, self, box
+        return step
 
     def __eq__(self, other: object) -> bool:
         """Whether it takes the same, wherever in global memory it does."""
-        return isinstance(other, Step) and self._told() == other._told()
+        if not isinstance(other, Step):
+            return False
+        if self.like is not None and self.like is other.like:
+            return True
+        return self._told() == other._told()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -167,7 +191,22 @@ class Bound:
         rank = self.ev.value(ref.rank)
         return lambda values: (rank(values), index(values))
 
-    def box(self, view: GlobalView) -> Callable[[Values], tuple[str, tuple[int, ...]]]:
+    def boxed(
+        self, view: GlobalView, key: Callable[[Values], object], build: Callable[[Values], Step]
+    ) -> Maker:
+        """Steps that differ in their boxes alone for equal keys."""
+        box, made = self.box(view), dict[object, Step]()
+
+        def at(values: Values) -> Step:
+            alike = key(values)
+            step = made.get(alike)
+            if step is None:
+                step = made[alike] = build(values)
+            return step.at(box(values))
+
+        return at
+
+    def box(self, view: GlobalView) -> Callable[[Values], Box]:
         """The global box of the op (of its first lane), to tell first touches from later ones."""
         at = self.ev.lanes(view.start, one=True)
         tensor, first = view.tensor, self.first_thread
@@ -222,6 +261,8 @@ class StepBinder:
         self._makers: dict[int, Maker] = {}
         self._reads: dict[int, tuple[Expr, ...]] = {}
         self._stores: dict[Sectors, tuple[int, int]] = {}
+        self._moving: set[int] = set()  # ops of which hardly two steps are alike
+        self._joined: dict[Segment, Joined[Step]] = {}
 
     def reads(self, op: OpBase) -> tuple[Expr, ...]:
         """The operands that time depends on: those that making a maker asks for."""
@@ -230,6 +271,8 @@ class StepBinder:
             noting = Noting(op)
             self._maker(op, noting, 0)
             known = self._reads[op.id] = noting.asked
+            if noting.by_lane:
+                self._moving.add(op.id)
         return known
 
     def bind(self, op: OpBase, warp_in_role: int) -> Maker:
@@ -247,6 +290,17 @@ class StepBinder:
             found = sectors.issue(self.numbers), sectors.device_bytes(self.numbers)
             self._stores[sectors] = found
         return found
+
+    def joined(
+        self, segment: Segment, ops: Sequence[OpBase], makers: Sequence[Maker]
+    ) -> Mapping[Key, tuple[Step, ...]]:
+        """The steps of a stretch of ops without a loop, by the values that they depend on."""
+        known = self._joined.get(segment)
+        if known is None:
+            keeps = not any(op.id in self._moving for op in ops)
+            by_index = dict(zip(segment.ops, makers, strict=True))
+            known = self._joined[segment] = Joined(segment, by_index, keeps=keeps)
+        return known
 
     def _maker(self, op: OpBase, ev: Evaluator, warp_in_role: int) -> Maker:
         from asyncsim.sim.families import make

@@ -130,6 +130,7 @@ class Noting(Evaluator):
     def __init__(self, op: OpBase) -> None:
         super().__init__(op)
         self._asked: set[Expr] = set()
+        self.by_lane = False  # of an operand, addresses mostly, what it is in single lanes
 
     @property
     def asked(self) -> tuple[Expr, ...]:
@@ -145,6 +146,7 @@ class Noting(Evaluator):
 
     def lanes(self, exprs: tuple[Expr, ...], *, one: bool) -> LaneValues:
         self._note(exprs)
+        self.by_lane = True
         return _not_called
 
     def _note(self, exprs: tuple[Expr, ...]) -> None:

@@ -8,11 +8,11 @@ lane to lane is evaluated by the resolver (resolve.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import islice
-from typing import Any, NoReturn, Protocol, TypeVar, runtime_checkable
+from itertools import groupby, islice
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from asyncsim.errors import ScheduleError, SourceLoc
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
@@ -24,11 +24,15 @@ from asyncsim.stream.compiled import module
 from asyncsim.stream.dyn import ARITHMETIC, Dyn, arithmetic_fault
 from asyncsim.stream.operands import shared_operands
 from asyncsim.stream.resolve import Resolver
+from asyncsim.stream.segments import Branch, Key, Node, Place, Segment, Slots, is_straight
 from asyncsim.stream.tables import SharedTables
 from asyncsim.stream.together import Together
 
 Event = tuple[Dyn, tuple[int, ...]]
 """A dynamic op and the values of the loops around it, outermost first."""
+
+Reads = Callable[[OpBase], tuple[Expr, ...]]
+"""The operands of an op that a stream evaluates."""
 
 MAX_ROUNDS = 1_000_000
 
@@ -43,12 +47,18 @@ class Binder(Protocol[Out]):
     def bind(self, op: OpBase, warp_in_role: int) -> Callable[[tuple[int, ...]], Out]: ...
 
 
-@runtime_checkable
-class Choosing(Protocol):
-    """A binder that does not want the values of all operands."""
+class Joining(Protocol[T]):
+    """A binder that does not want the values of all operands, and joins what they are made into."""
+
+    def bind(self, op: OpBase, warp_in_role: int) -> Callable[[Key], T]: ...
 
     def reads(self, op: OpBase) -> tuple[Expr, ...]:
         """Those that it wants, of ``shared_operands(op)``."""
+
+    def joined(
+        self, segment: Segment, ops: Sequence[OpBase], makers: Sequence[Callable[[Key], T]]
+    ) -> Mapping[Key, tuple[T, ...]]:
+        """What a stretch of ops without a loop yields, by the values it depends on."""
 
 
 class StreamLimit(ScheduleError):
@@ -146,26 +156,26 @@ class Program:
     ) -> Iterator[tuple[T, tuple[int, ...]]]:
         """The same stream with the operands resolved by another ``binder`` (evaluate has one), and
         the tiles that are handed out ``given`` by another one."""
-        return self._bound(binder, block, warp, given, indices=True)
+        return self._bound(binder, block, warp, given, shared_operands, joins=False)
 
-    def bare(
-        self, binder: Binder[T], block: tuple[int, int, int], warp: int, given: Given | None = None
-    ) -> Iterator[T]:
-        """The same without loop indices."""
-        return self._bound(binder, block, warp, given, indices=False)
+    def joined(
+        self, binder: Joining[T], block: tuple[int, int, int], warp: int, given: Given | None = None
+    ) -> Iterator[tuple[T, ...]]:
+        """The same without loop indices, and all at once what no loop stands between."""
+        return self._bound(binder, block, warp, given, binder.reads, joins=True)
 
     def _bound(
         self,
-        binder: Binder[Any],
+        binder: Binder[Any] | Joining[Any],
         block: tuple[int, int, int],
         warp: int,
         given: Given | None,
+        reads: Reads,
         *,
-        indices: bool,
+        joins: bool,
     ) -> Iterator[Any]:
         place = self.place(block, warp)
-        reads = binder.reads if isinstance(binder, Choosing) else shared_operands
-        key = place.role, reads, indices
+        key = place.role, reads, joins
         if key not in self._makers:
             self._makers[key] = self._maker(_Compiler(self.schedule, *key))
         tiles = given or (lambda loop: self.assignment[self.schedule.cluster_number(block)])
@@ -176,24 +186,21 @@ class Program:
         namespace = dict(_GLOBALS)
         namespace.update({f"a_{n}": v for n, v in self._args.items()})
         namespace["ops"], namespace["sets"] = constants, compiler.sets
+        namespace["segments"] = compiler.segments
         exec(module(source, f"<stream of {self.schedule.name}.{compiler.role}>"), namespace)
         return namespace["stream"]  # type: ignore[return-value]
 
 
 class _Compiler:
-    """Writes the generator of one role. ``reads``: the operands of an op that are wanted."""
+    """Writes the generator of one role. ``reads``: the operands of an op that are wanted;
+    ``joins``: ops with no loop between them are yielded at once, without indices."""
 
-    def __init__(
-        self,
-        schedule: Schedule,
-        role: str,
-        reads: Callable[[OpBase], tuple[Expr, ...]],
-        indices: bool,
-    ) -> None:
+    def __init__(self, schedule: Schedule, role: str, reads: Reads, joins: bool) -> None:
         self._schedule, self.role = schedule, role
-        self._reads, self._indices = reads, indices
+        self._reads, self._joins = reads, joins
         self._lines: list[str] = []
         self.sets: list[Set] = []
+        self.segments: list[Segment] = []
         self._ops: list[tuple[OpBase, OpBase]] = []  # as warp 0 executes it, and the other warps
         self._places: list[str] = []  # which warp index each op counts its threads from
         self._loops: list[str] = []
@@ -206,6 +213,10 @@ class _Compiler:
         prelude = [
             f"    r{i} = resolver.bind(ops[{i}][{w} > 0], {w})" for i, w in enumerate(self._places)
         ]
+        for j, segment in enumerate(self.segments):
+            ops = "".join(f"ops[{i}][0], " for i in segment.ops)
+            makers = "".join(f"r{i}, " for i in segment.ops)
+            prelude.append(f"    s{j} = resolver.joined(segments[{j}], ({ops}), ({makers}))")
         tail = ["    return", "    yield"]
         return "\n".join([head, "    rounds = Rounds()", *prelude, *self._lines, *tail]), self._ops
 
@@ -214,10 +225,88 @@ class _Compiler:
 
     def _block(self, body: tuple[Stmt, ...], depth: int) -> None:
         before = len(self._lines)
-        for s in body:
-            self._statement(s, depth)
+        if self._joins:
+            for straight, group in groupby(body, lambda s: is_straight(s, self.role)):
+                if straight:
+                    self._segment(tuple(group), depth)
+                else:
+                    for s in group:
+                        self._statement(s, depth)
+        else:
+            for s in body:
+                self._statement(s, depth)
         if len(self._lines) == before:
             self._put(depth, "pass")
+
+    def _segment(self, body: tuple[Stmt, ...], depth: int) -> None:
+        """A stretch without a loop, yielded whole: its ops by the values that they depend on."""
+        slots, first = Slots(), len(self._ops)
+        nodes = self._nodes(body, depth, slots)
+        ops = tuple(range(first, len(self._ops)))
+        if ops:
+            key = "".join(f"k{i}, " for i in range(slots.count)) or "()"
+            self._put(depth, f"yield s{len(self.segments)}[{key}]")
+            self.segments.append(Segment(nodes, ops))
+
+    def _nodes(self, body: tuple[Stmt, ...], depth: int, slots: Slots) -> tuple[Node, ...]:
+        nodes: list[Node] = []
+        for s in body:
+            match s:
+                case When(condition=test, body=inner, orelse=other):
+                    branches = (inner, other)
+                    nodes.append(self._branch(self._expr(test), (test,), branches, depth, slots))
+                case Elect(body=inner, of_role=of_role, others=others):
+                    if of_role:
+                        leads = f"{self._warp_name()} == 0"
+                        nodes.append(self._branch(leads, (), (inner, ()), depth, slots))
+                    else:
+                        nodes += self._nodes(inner, depth, slots)
+                    self._whole = of_role
+                    nodes += self._nodes(others, depth, slots)
+                    self._whole = False
+                case Specialize(roles=roles):
+                    for role in roles:
+                        if role.name == self.role:
+                            self._in_role = True
+                            nodes += self._nodes(role.body, depth, slots)
+                            self._in_role = False
+                case Set(var=var):
+                    self._statement(s, depth)
+                    slots.set(var)
+                case _:
+                    assert isinstance(s, OpBase)
+                    wanted = [self._slot(self._expr(e), (e,), depth, slots) for e in self._reads(s)]
+                    nodes.append(Place(self._enter(s), tuple(wanted)))
+        return tuple(nodes)
+
+    def _slot(self, text: str, exprs: tuple[Expr, ...], depth: int, slots: Slots) -> int:
+        slot, new = slots.find(text, exprs)
+        if new:
+            self._put(depth, f"k{slot} = {text}")
+        return slot
+
+    def _branch(
+        self,
+        test: str,
+        exprs: tuple[Expr, ...],
+        branches: tuple[tuple[Stmt, ...], tuple[Stmt, ...]],
+        depth: int,
+        slots: Slots,
+    ) -> Branch:
+        """What a branch does not take has 0 in the key."""
+        slot = self._slot(f"not not {test}", exprs, depth, slots)
+        before, first = len(self._lines), slots.count
+        taken: list[tuple[Node, ...]] = []
+        for word, body in zip((f"if k{slot}:", "else:"), branches, strict=True):
+            self._put(depth, word)
+            known = dict(slots.known)
+            taken.append(self._nodes(body, depth + 1, slots))
+            self._put(depth + 1, "pass")
+            slots.known = known
+        zero = "".join(f"k{i} = " for i in range(first, slots.count))
+        if zero:
+            self._lines.insert(before, "    " * depth + zero + "0")
+        return Branch(slot, *taken)
 
     def _statement(self, s: Stmt, depth: int) -> None:
         match s:
@@ -260,10 +349,13 @@ class _Compiler:
                 assert isinstance(s, OpBase)
                 values = "".join(f"{self._expr(e)}, " for e in self._reads(s))
                 indices = "".join(f"{v}, " for v in self._loops)
-                behind = f", ({indices})" if self._indices else ""
-                self._put(depth, f"yield r{len(self._ops)}(({values})){behind}")
-                self._ops.append((s, replace(s, scope=Scope.ALL_LANES) if self._whole else s))
-                self._places.append(self._warp_name())
+                self._put(depth, f"yield r{self._enter(s)}(({values})), ({indices})")
+
+    def _enter(self, op: OpBase) -> int:
+        """The index of an op of the stream, which is a new one."""
+        self._ops.append((op, replace(op, scope=Scope.ALL_LANES) if self._whole else op))
+        self._places.append(self._warp_name())
+        return len(self._ops) - 1
 
     def _warp_name(self) -> str:
         return "warp_in_role" if self._in_role else "warp"

@@ -215,7 +215,7 @@ LEFT_OUT = {
         # causes, and what only they need
         *("seg_t", "seg_cause", "sync", "comp", "copies_cause"),
         *("stalls", "stalled", "stall_total"),  # sums
-        *("stream", "read", "indices"),  # what is executed is compared op by op
+        *("stream", "block", "read", "indices"),  # what is executed is compared op by op
     },
     TimedMbarrier: {"cta", "name", "extra", "on_complete"},
     TimedNamedBarrier: set(),
@@ -236,7 +236,7 @@ LEFT_OUT = {
     Fifo: {"busy", "label", "_whole_num", "_whole_den", "_den"},
     Pipe: {"busy", "label"},
     Late: set(),
-    Step: {"op"},  # op_id says which
+    Step: {"op", "like"},  # op_id says which; one of those that it is equal to
     Contents: {"_boxes", "_held", "_capacity", "record", "passed"},  # followed box by box
 }
 """By class: the fields that the state of a run leaves out, each for one of these reasons."""
@@ -244,7 +244,7 @@ LEFT_OUT = {
 
 FIELDS = {
     Agent: {
-        *("ahead", "blocked", "bulk", "copies", "copies_landing", "cp", "deferred", "done"),
+        *("at", "blocked", "bulk", "copies", "copies_landing", "cp", "deferred", "done"),
         *("held", "peeks", "states", "t", "tensor_done", "tmem_done", "tmem_free"),
         *("scoreboard", "loads_free", "left"),
     },
