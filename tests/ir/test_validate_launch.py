@@ -21,7 +21,7 @@ def test_scenarios_and_their_twins_are_well_formed(scenario):
 
 
 def test_each_rule_is_listed_once():
-    assert len(CHECKS) == len(set(CHECKS)) == 75
+    assert len(CHECKS) == len(set(CHECKS)) == 76
 
 
 def test_block_over_1024_threads():
