@@ -129,11 +129,15 @@ def _signed(value: float | None) -> str:
 
 
 def _gemm(facts: Facts) -> Iterator[str]:
-    names = sorted({r.scenario for r in facts.beside[PREDICTORS[0]]})
+    rows = facts.beside[PREDICTORS[0]]
+    yield f"{len(rows)} rows; nvMatmulHeuristics {facts.estimates.version}."
+    yield ""
+    names = sorted({r.scenario for r in rows})
     lines = [_beside("all", facts.beside, names)]
     lines += [_beside(f"`{name}`", facts.beside, [name]) for name in names]
     errors = "mean | median | 95 % | tau-b"
-    return _table("scenario | rows" + "".join(f" | {p}: {errors}" for p in PREDICTORS), lines)
+    head = "scenario | rows" + "".join(f" | {p}: {errors}" for p in PREDICTORS)
+    yield from _table(head, lines)
 
 
 def _beside(title: str, of: Beside, names: Sequence[str]) -> tuple[object, ...]:
