@@ -107,7 +107,7 @@ def points() -> Iterator[Point]:
 
 
 def took(point: Point) -> Took:
-    """Of one point, the second of two predictions: the first fills what is kept between them."""
+    """Of one point, in this process; MB of Python while it simulates again, if that is short."""
     machine = load_machine("h200")
     scenario = find_scenario(point.scenario)
     schedule = scenario.build({**scenario.params, **dict(point.params)})

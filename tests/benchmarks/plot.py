@@ -1,7 +1,8 @@
 """How check grows: ``python -m tests.benchmarks --check | python -m tests.benchmarks.plot OUT``.
 
-Two panels with logarithmic axes, CPU time over ops and over warps, with jumps and without. The same
-of ``--simulate``: over the rounds of two loops.
+Panels with logarithmic axes, CPU time over ops and over warps, with jumps and without. The same of
+``--simulate``: over the rounds of two loops; and of ``--growth``: time and memory of a prediction
+over rounds and CTAs.
 """
 
 from __future__ import annotations
@@ -15,8 +16,12 @@ from pathlib import Path
 
 GROWTH = re.compile(r"ring of (\d+) warps, (\d+) rounds, (.+?)\s+([\d,]+)\s+[\d,]+\s+([\d,.]+)")
 LOOPS = re.compile(r"(ring on one SM|GEMM on 8 SMs), (\d+) rounds, (.+?): ([\d,.]+) ms")
+GROWN = re.compile(
+    r"(.+), (\d+): check ([\d.]+) s, simulate ([\d.]+) s, (\d+) MB resident, ([\d.]+) MB traced"
+)
 WIDTH, HEIGHT, LEFT, TOP, BOTTOM = 340, 230, 52, 34, 40
 COLOURS = {"with jumps": "#1f6f8b", "full walk": "#b4540a", "every tick": "#b4540a"}
+OTHERS = ("#1f6f8b", "#b4540a", "#4a7c2c")
 
 Series = dict[str, list[tuple[float, float]]]
 
@@ -64,6 +69,21 @@ def loops(text: str) -> Iterator[tuple[str, str, Series]]:
         yield f"ms over rounds, {name}", "rounds", series
 
 
+def grown(text: str) -> Iterator[tuple[str, str, Series]]:
+    """ms of simulate over rounds and over CTAs, and MB over rounds."""
+    times: dict[str, Series] = {"rounds": {}, "CTAs": {}}
+    memory: Series = {}
+    for name, x, _, simulating, _, traced in GROWN.findall(text):
+        over = "CTAs" if name.endswith(("sampled", "exact")) else "rounds"
+        times[over].setdefault(name, []).append((float(x), 1e3 * float(simulating)))
+        if over == "rounds" and float(traced):
+            memory.setdefault(name, []).append((float(x), float(traced)))
+    if memory:
+        yield "ms of simulate over rounds", "rounds", times["rounds"]
+        yield "ms of simulate over CTAs", "CTAs", times["CTAs"]
+        yield "MB of simulate over rounds", "rounds", memory
+
+
 def panel(left: float, title: str, unit: str, series: Series) -> Iterator[str]:
     """One diagram as SVG elements."""
     xs = [x for line in series.values() for x, _ in line]
@@ -83,22 +103,21 @@ def panel(left: float, title: str, unit: str, series: Series) -> Iterator[str]:
         yield f'<text x="{x:.1f}" y="{base + 15}" text-anchor="middle">{value:,}</text>'
     middle = left + LEFT + across.length / 2
     yield f'<text x="{middle:.1f}" y="{base + 31}" text-anchor="middle">{unit}</text>'
-    for how, line in series.items():
+    for (how, line), other in zip(series.items(), OTHERS, strict=False):
+        colour = COLOURS.get(how, other)
         at = [(left + LEFT + across.at(x), base - up.at(y)) for x, y in line]
         path = "L".join(f"{x:.1f} {y:.1f}" for x, y in at)
-        yield f'<path d="M{path}" fill="none" stroke="{COLOURS[how]}" stroke-width="2"/>'
-        yield from (
-            f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{COLOURS[how]}"/>' for x, y in at
-        )
+        yield f'<path d="M{path}" fill="none" stroke="{colour}" stroke-width="2"/>'
+        yield from (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{colour}"/>' for x, y in at)
         x, y = at[-1]
         beside = 36 if how == "with jumps" else -8
-        place = f'x="{x - 2:.1f}" y="{y + beside:.1f}" text-anchor="end" fill="{COLOURS[how]}"'
+        place = f'x="{x - 2:.1f}" y="{y + beside:.1f}" text-anchor="end" fill="{colour}"'
         yield f"<text {place}>{how}</text>"
 
 
 def drawing(text: str) -> str:
     """The SVG of what ``python -m tests.benchmarks --check``, or ``--simulate``, printed."""
-    panels = list(loops(text))
+    panels = list(grown(text)) or list(loops(text))
     if not panels:
         over_ops, over_warps = points(text)
         panels = [
@@ -107,7 +126,7 @@ def drawing(text: str) -> str:
         ]
     parts = [part for i, of in enumerate(panels) for part in panel(i * WIDTH, *of)]
     head = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {2 * WIDTH} {HEIGHT}" '
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {len(panels) * WIDTH} {HEIGHT}" '
         'font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>'
     )
     return "\n".join([head, *parts, "</svg>", ""])

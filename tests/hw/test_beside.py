@@ -264,7 +264,7 @@ def test_answers_are_those_of_the_model() -> None:
     stored = attention.load_answers()
     assert len(stored) == len(_cases()) and all(a.clean for a in stored)
     at = next(i for i, c in enumerate(_cases()) if (c.hdim, c.causal, c.batch) == (128, 0, 16))
-    now = attention.answer(_cases()[at], attention.table_machine())
+    now = attention.answer(_cases()[at])
     assert now.cycles == pytest.approx(stored[at].cycles, rel=0.01), f"{STALE} --update"
     assert (now.ctas, now.waves, now.clean) == (1024, 7.76, True)
 
