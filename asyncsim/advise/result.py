@@ -64,6 +64,12 @@ class Advice:
         return next(iter(self.ranked), None)
 
     @property
+    def fastest_measured(self) -> Trial | None:
+        """Of those that were measured without trouble."""
+        ran = [t for t in self.trials if t.measured and not t.measured.trouble]
+        return min(ran, key=lambda t: (t.measured and t.measured.cycles) or 0.0, default=None)
+
+    @property
     def counts(self) -> Mapping[Status, int]:
         """How many combinations ended how."""
         return Counter(t.status for t in self.trials)

@@ -45,11 +45,13 @@ class Status(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """Medians over launches on the GPU at hand. ``trouble``: why there is none, or wrong data."""
+    """Medians over launches on the GPU at hand. ``trouble``: why there is none, or wrong data;
+    ``contradicts``: a clean schedule does not show that."""
 
     cycles: float | None = None
     time_us: float | None = None
     trouble: str = ""
+    contradicts: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

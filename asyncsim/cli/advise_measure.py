@@ -8,6 +8,9 @@ from asyncsim.advise.result import Advice
 from asyncsim.advise.trial import Measured, Trial
 from asyncsim.cli.progress import working
 
+OUR_OWN = ("CompileError", "EnvironmentError_", "ScheduleError")
+"""Errors of a row that say nothing of the schedule."""
+
 
 def measured(advice: Advice, spec: str, top: int, *, quiet: bool) -> Advice:
     """The same with ``measured`` of its ``top`` fastest, each verified and timed.
@@ -35,9 +38,15 @@ def measured(advice: Advice, spec: str, top: int, *, quiet: bool) -> Advice:
 
 def _of(row: dict[str, object]) -> Measured:
     if "error" in row:
-        return Measured(trouble=str(row["error"]))
+        text = str(row["error"])
+        return Measured(trouble=text, contradicts=not text.startswith(OUR_OWN))
     trouble = "" if row["verified"] else str(row["verification"])
-    return Measured(cycles=_number(row["cycles"]), time_us=_number(row["time_us"]), trouble=trouble)
+    return Measured(
+        cycles=_number(row["cycles"]),
+        time_us=_number(row["time_us"]),
+        trouble=trouble,
+        contradicts=bool(trouble),
+    )
 
 
 def _number(value: object) -> float:

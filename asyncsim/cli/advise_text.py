@@ -73,7 +73,7 @@ def _measured(trial: Trial) -> str:
     m = trial.measured
     if m is None:
         return ""
-    return m.trouble or f"{m.cycles or 0:,.0f}"
+    return "trouble" if m.trouble else f"{m.cycles or 0:,.0f}"
 
 
 def _loss(p: Prediction, best: Prediction) -> str:
@@ -102,13 +102,29 @@ def _why(advice: Advice, best: Trial, p: Prediction) -> Iterator[str]:
         yield _line("next" if i == 0 else "then", _relief(relief, p, also=i > 0))
     for i, step in enumerate(advice.why.steps):
         yield _line("a step" if i == 0 else "", _step(step, best, p))
+    yield from _fastest(advice, best)
     near = [t for t in advice.trials if t.cycles < p.cycles * (1 + ALIKE)]
-    if len(near) > 1:
+    if len(near) > 1 and advice.fastest_measured is None:
         yield _line(
             "alike",
             f"{len(near)} combinations are predicted within {100 * ALIKE:.0f} % of the best, "
             "which is no difference; --measure tells them apart",
         )
+
+
+def _fastest(advice: Advice, best: Trial) -> Iterator[str]:
+    """What the GPU says of the choice."""
+    first, m = advice.fastest_measured, best.measured
+    no_time = f"the best has no time: {m.trouble}" if m and m.trouble else ""
+    if first is best:
+        yield _line("measured", "the best is the fastest of those measured, too")
+    elif first is not None and first.measured and first.measured.cycles:
+        more = f"the best takes {_percent((m and m.cycles) or 0.0, first.measured.cycles)} more"
+        where = _pairs({name: first.params[name] for name in advice.space.vary})
+        text = f"{where} is the fastest of those measured; {no_time or more}"
+        yield _line("measured", text)
+    elif no_time:
+        yield _line("measured", no_time)
 
 
 def _relief(relief: Relief, best: Prediction, *, also: bool) -> str:

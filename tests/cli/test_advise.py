@@ -122,3 +122,61 @@ def test_ctrl_c_keeps_what_was_finished(tmp_path: Path) -> None:
     assert process.returncode == 130
     assert err == f"wrote 1 of 2 combinations to {out}\nasyncsim: interrupted\n"
     assert pq.read_table(out)["verdict"].to_pylist() == ["unchecked"]
+
+
+def measured_rows(cycles: dict[int, float], broken: int = 0) -> Any:
+    def measure(configurations: Any, child: object) -> Any:
+        for c in configurations:
+            stages = c.params["stages"]
+            row = {"scenario": c.scenario, "params": c.params, "l2": c.l2, "verified": True}
+            if stages == broken:
+                row |= {"verified": False, "verification": "3 of 8 elements of 1 of 1 CTAs differ"}
+            yield row | {"cycles": cycles[stages], "time_us": cycles[stages] / 2000}, {}
+
+    return measure
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    monkeypatch.setattr("asyncsim.hw.probe.what_is_missing", lambda: "")
+    return monkeypatch
+
+
+MEASURE = ("advise", KERNELS, "--how", 0, "--jobs", 1, "--top", 2, "--measure")
+
+
+def test_measured_cycles_stand_beside_the_predicted(cli: Any, gpu: pytest.MonkeyPatch) -> None:
+    gpu.setattr("asyncsim.hw.measure.measure", measured_rows({3: 3000.0, 2: 2500.0}))
+    done = cli(*MEASURE)
+    assert done.code == 0
+    _, ranking, why = done.out.split("\n\n")
+    lines = ranking.splitlines()
+    assert "slower  measured  bound" in lines[0]
+    assert [line.split()[5] for line in lines[1:]] == ["3,000", "2,500"]
+    assert why.startswith("best       stages=3\n")
+    assert why.endswith(
+        "\nmeasured   stages=2 is the fastest of those measured; the best takes 20.0 % more\n"
+    )
+    gpu.setattr("asyncsim.hw.measure.measure", measured_rows({3: 3000.0, 2: 3500.0}))
+    assert cli(*MEASURE).out.endswith(
+        "\nmeasured   the best is the fastest of those measured, too\n"
+    )
+    report = json.loads(cli(*MEASURE, "--json").out)
+    assert [t["measured_cycles"] for t in report["ranked"]] == [3000.0, 3500.0]
+
+
+def test_wrong_data_contradicts_the_verdict(cli: Any, gpu: pytest.MonkeyPatch) -> None:
+    gpu.setattr("asyncsim.hw.measure.measure", measured_rows({3: 3000.0, 2: 2500.0}, broken=3))
+    done = cli(*MEASURE)
+    assert done.code == 5
+    assert done.out.endswith(
+        "\nmeasured   stages=2 is the fastest of those measured; the best has no time: 3 of\n"
+        "           8 elements of 1 of 1 CTAs differ\n"
+    )
+
+
+def test_no_gpu_is_known_before_the_sweep(cli: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("asyncsim.hw.probe.what_is_missing", lambda: "no NVIDIA driver; fix: x")
+    done = cli(*MEASURE)
+    assert (done.code, done.out) == (4, "")
+    assert done.err == "asyncsim: --measure: no NVIDIA driver; fix: x\n"

@@ -19,6 +19,10 @@ def test_json(cli) -> None:  # type: ignore[no-untyped-def]
             "summary": scenario.summary,
             "arch": list(scenario.archs),
             "params": dict(scenario.params),
+            "free": {
+                name: None if callable(free.values) else list(free.values)
+                for name, free in scenario.free.items()
+            },
             "twins": [{"name": t.name, "rule": t.rule.name} for t in scenario.twins],
         }
 
@@ -45,3 +49,9 @@ def test_one_scenario_by_name(cli) -> None:  # type: ignore[no-untyped-def]
     assert unknown.err.startswith(
         "asyncsim: unknown scenario 'sync_cpy'; did you mean 'sync_copy'? "
     )
+
+
+def test_a_named_scenario_shows_what_is_free(cli) -> None:  # type: ignore[no-untyped-def]
+    assert "  free    stages=1,2,3,4,5,6,7,8\n" in cli("list", "tma_ring").out
+    assert "ctas=by the machine" in cli("list", "pingpong_gemm").out
+    assert "\n  free " not in cli("list").out

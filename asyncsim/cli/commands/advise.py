@@ -149,7 +149,7 @@ def _code(advice: Advice) -> ExitCode:
     from asyncsim.advise import Status
 
     if advice.best is not None:
-        wrong = any(t.measured and t.measured.trouble for t in advice.trials)
+        wrong = any(t.measured and t.measured.contradicts for t in advice.trials)
         return ExitCode.CONTRADICTED if wrong else ExitCode.CLEAN
     for status, code in (
         (Status.FINDINGS, ExitCode.FINDINGS),

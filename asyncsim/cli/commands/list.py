@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import Namespace
+from collections.abc import Iterator
 from typing import Any
 
 from asyncsim.cli.exit_code import ExitCode
@@ -10,6 +11,7 @@ from asyncsim.cli.guard import stranger
 from asyncsim.cli.options import CommandParser, add_json
 from asyncsim.cli.output import emit, emit_json, wrap
 from asyncsim.cli.subject import load_scenario
+from asyncsim.free import Free
 from asyncsim.scenario import Scenario
 
 
@@ -27,7 +29,7 @@ def run(args: Namespace) -> ExitCode:
     if args.json:
         emit_json([_json(s) for s in scenarios])
     else:
-        emit("\n\n".join(_text(s) for s in scenarios))
+        emit("\n\n".join(_text(s, free=bool(args.scenario)) for s in scenarios))
     return ExitCode.CLEAN
 
 
@@ -48,15 +50,30 @@ def _json(s: Scenario) -> dict[str, Any]:
         "summary": s.summary,
         "arch": list(s.archs),
         "params": dict(s.params),
+        "free": {name: _values(free) for name, free in s.free.items()},
         "twins": [{"name": t.name, "rule": t.rule.name} for t in s.twins],
     }
 
 
-def _text(s: Scenario) -> str:
+def _values(free: Free) -> list[int] | None:
+    """None where they depend on the machine."""
+    return None if callable(free.values) else list(free.values)
+
+
+def _free(s: Scenario) -> Iterator[str]:
+    for name, free in s.free.items():
+        values = _values(free)
+        yield f"{name}=" + (",".join(map(str, values)) if values else "by the machine")
+
+
+def _text(s: Scenario, *, free: bool) -> str:
+    """``free``: with the parameters that ``advise`` sweeps."""
     archs = f" [{', '.join(s.archs)}]" if s.archs else ""
     out = [wrap(f"{s.name}: {s.summary}{archs}", indent="    ")]
     if s.params:
         out.append(wrap("  ".join(f"{n}={v}" for n, v in s.params.items()), first="  params  "))
+    if free and s.free:
+        out.append(wrap("  ".join(_free(s)), first="  free    "))
     width = max((len(t.name) for t in s.twins), default=0)
     for i, twin in enumerate(s.twins):
         head = "  twins   " if i == 0 else "          "
