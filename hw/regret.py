@@ -1,15 +1,16 @@
 """What the advice costs: ``python -m asyncsim.hw.regret FILE``, of a file of measured sweeps.
 
 Rows of one problem (all parameters equal that are not free) are a sweep. Its regret is how much
-slower the schedule is that the prediction would choose, than the fastest one measured; ``of 5``
-after the five that are predicted to be the fastest were measured. See docs/advise.md.
+slower the schedule is that the prediction would choose, than the fastest one measured, in cycles
+and in time; ``of 5`` after the five that are predicted to be the fastest were measured. See
+docs/advise.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,10 +26,21 @@ LIMIT_S = 600.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A measured schedule, and its predicted cycles."""
+    """A measured schedule, and its predicted time in us."""
 
     measured: Measurement
     predicted: float
+
+
+Quantity = Callable[[Measurement], float]
+
+
+def cycles_of(m: Measurement) -> float:
+    return m.cycles
+
+
+def time_of(m: Measurement) -> float:
+    return m.time_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,19 +51,18 @@ class Sweep:
     fixed: tuple[tuple[str, int], ...]
     rows: tuple[Row, ...]
 
-    def picked(self, among: int = 1) -> Measurement:
+    def picked(self, among: int = 1, by: Quantity = cycles_of) -> Measurement:
         """The fastest measured of those that are predicted to be the fastest."""
         first = sorted(self.rows, key=lambda r: r.predicted)[:among]
-        return min((r.measured for r in first), key=lambda m: m.cycles)
+        return min((r.measured for r in first), key=by)
 
-    @property
-    def best(self) -> Measurement:
+    def best(self, by: Quantity = cycles_of) -> Measurement:
         """The fastest measured."""
-        return self.picked(len(self.rows))
+        return self.picked(len(self.rows), by)
 
-    def regret_pct(self, among: int = 1) -> float:
-        """How much slower the picked one is than the best, in percent of cycles."""
-        return 100 * (self.picked(among).cycles / self.best.cycles - 1)
+    def regret_pct(self, among: int = 1, by: Quantity = cycles_of) -> float:
+        """How much slower the picked one is than the best, in percent."""
+        return 100 * (by(self.picked(among, by)) / by(self.best(by)) - 1)
 
 
 def sweeps(rows: Iterable[Row]) -> list[Sweep]:
@@ -73,7 +84,7 @@ def sweeps(rows: Iterable[Row]) -> list[Sweep]:
 
 
 def predicted(measurements: Sequence[Measurement], machine: str, jobs: int) -> list[Row]:
-    """Each with its predicted cycles; those without a prediction are left out."""
+    """Each with its predicted time; those without a prediction are left out."""
     gpu = load_machine(machine)
     workers = Processes(jobs, LIMIT_S)
     found: dict[int, float] = {}
@@ -84,26 +95,29 @@ def predicted(measurements: Sequence[Measurement], machine: str, jobs: int) -> l
             places = [dict(measurements[i].params) for i in which]
             for n, trial in workers.outcomes(subject.try_out, places):
                 if not isinstance(trial, Lost) and trial.prediction is not None:
-                    found[which[n]] = trial.prediction.cycles
+                    found[which[n]] = trial.prediction.time_us
     finally:
         workers.close()
-    return [Row(measured=measurements[i], predicted=cycles) for i, cycles in sorted(found.items())]
+    return [Row(measured=measurements[i], predicted=us) for i, us in sorted(found.items())]
 
 
 def regret_text(found: Sequence[Sweep]) -> str:
     """A row of a Markdown table for each sweep."""
     lines = [
-        f"| sweep | schedules | picked | best | spread % | regret % | of {TOP} % |",
-        "| --- | --: | --: | --: | --: | --: | --: |",
+        f"| sweep | schedules | picked | best | spread % | regret % | of {TOP} % | in time % |",
+        "| --- | --: | --: | --: | --: | --: | --: | --: |",
     ]
     for s in found:
         fixed = "".join(f" {n}={v}" for n, v in s.fixed)
-        spread = 100 * s.best.spread / s.best.cycles
-        lines.append(
-            f"| `{s.scenario}{fixed}` | {len(s.rows)} | {s.picked().cycles:,.0f} | "
-            f"{s.best.cycles:,.0f} | {spread:.1f} | "
-            f"{s.regret_pct():.1f} | {s.regret_pct(TOP):.1f} |"
-        )
+        best = s.best()
+        regrets = (s.regret_pct(), s.regret_pct(TOP), s.regret_pct(by=time_of))
+        cells = [
+            f"`{s.scenario}{fixed}`",
+            str(len(s.rows)),
+            *(f"{m.cycles:,.0f}" for m in (s.picked(), best)),
+            *(f"{share:.1f}" for share in (100 * best.spread / best.cycles, *regrets)),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
     return "\n".join(lines)
 
 

@@ -80,6 +80,6 @@ class Advice:
 
 
 def rank(trial: Trial) -> tuple[float, int]:
-    """By predicted cycles, then by shared memory."""
-    smem = trial.prediction.occupancy.smem_bytes if trial.prediction else 0
-    return trial.cycles, smem
+    """By predicted time, then by shared memory."""
+    p = trial.prediction
+    return (p.time_us, p.occupancy.smem_bytes) if p else (float("inf"), 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from asyncsim.advise.result import Advice, Relief, Step
+from asyncsim.advise.result import Advice, Relief, Step, rank
 from asyncsim.advise.rows import row
 from asyncsim.advise.trial import Status, Trial
 from asyncsim.cli.output import table, wrap
@@ -62,7 +62,7 @@ def _ranking(advice: Advice, shown: Sequence[Trial], best: Prediction) -> str:
         p = t.prediction
         assert p is not None
         cells = [str(t.params[n]) for n in names]
-        cells += [f"{p.cycles:,.0f}", f"{p.time_us:,.2f}", _percent(p.cycles, best.cycles)]
+        cells += [f"{p.cycles:,.0f}", f"{p.time_us:,.2f}", _percent(p.time_us, best.time_us)]
         if measured:
             cells.append(_measured(t))
         rows.append([*cells, _loss(p, best)])
@@ -103,7 +103,7 @@ def _why(advice: Advice, best: Trial, p: Prediction) -> Iterator[str]:
     for i, step in enumerate(advice.why.steps):
         yield _line("a step" if i == 0 else "", _step(step, best, p))
     yield from _fastest(advice, best)
-    near = [t for t in advice.trials if t.cycles < p.cycles * (1 + ALIKE)]
+    near = [t for t in advice.trials if rank(t) < (p.time_us * (1 + ALIKE), 0)]
     if len(near) > 1 and advice.fastest_measured is None:
         yield _line(
             "alike",

@@ -38,12 +38,12 @@ def test_the_regret_is_what_the_predicted_best_loses() -> None:
         rows=(row(1, 400, 30), row(2, 220, 10), row(3, 200, 20), row(4, 210, 15)),
     )
     assert sweep.picked().params["stages"] == 2
-    assert sweep.best.params["stages"] == 3
+    assert sweep.best().params["stages"] == 3
     assert sweep.regret_pct() == pytest.approx(10.0)
     assert sweep.regret_pct(2) == pytest.approx(5.0)
     assert sweep.regret_pct(3) == 0.0
     assert regret_text([sweep]).splitlines()[-1] == (
-        "| `tma_ring` | 4 | 220 | 200 | 1.0 | 10.0 | 0.0 |"
+        "| `tma_ring` | 4 | 220 | 200 | 1.0 | 10.0 | 0.0 | 10.0 |"
     )
 
 
