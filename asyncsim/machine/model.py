@@ -103,6 +103,10 @@ class Tma:
     min_copy_cycles: Cycles  # engine occupancy of the smallest copy
     copy_overhead_cycles: Cycles  # engine occupancy beside bytes / rate
     row_bytes: Bytes  # the engine moves at most one row of this size in a cycle
+    odd_row_cycles: Cycles  # of a load, one that begins in the middle of a sector of 32 bytes
+    store_odd_row_bytes: Bytes  # of a store, what one counts beside its bytes
+    reduce_line_bytes: Bytes  # of a reduction, what a second line of a row counts
+    store_starved_bytes_per_cycle: BytesPerCycle  # beside wgmma that takes all of shared memory
     queue_depth: Count  # copies accepted at issue speed before the engine's pace rules
     fill_bytes_per_cycle: BytesPerCycle  # data return into one SM
     latency_l2_cycles: Cycles  # start of the issue to the pass of a sleeping waiter, beside bytes

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, assert_never
 from asyncsim.ir import op as ops
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
 from asyncsim.sim.do_cluster import remote_store_maker
-from asyncsim.sim.do_copy import land_in, tma_load_maker, tma_store_maker
+from asyncsim.sim.do_copy import land_in, tma_load_maker
+from asyncsim.sim.do_store import tma_store_maker
 from asyncsim.sim.path import LATENCY_PEER, after
 from asyncsim.sim.steps import Bound, Maker, Step
 

@@ -11,6 +11,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode, ComputeDef, Work
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
 from asyncsim.sim.beside import WHOLE, beside, slower
+from asyncsim.sim.memory import Moved
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import L2_WRITE, STORE, Cause
 from asyncsim.sim.sectors import sectors_of
@@ -328,8 +329,7 @@ def _loads(args: tuple[Agent, list[tuple[Step, int]]]) -> None:
             cta.sm,
             cta,
             at,
-            s.amount,
-            s.amount,
+            Moved(s.amount, s.amount, s.amount, s.amount),
             s.box,
             cta.share(s.op_id),
             model.ld_latency,

@@ -1,4 +1,4 @@
-"""Handlers of copies: TMA loads and stores, cp.async, and their groups."""
+"""Handlers of copies: TMA loads, cp.async, and groups of copies."""
 
 from __future__ import annotations
 
@@ -10,12 +10,19 @@ from typing import TYPE_CHECKING, assert_never, cast
 from asyncsim.ir import op as ops
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
 from asyncsim.sim.do_sync import arrive_all
+from asyncsim.sim.memory import Moved
 from asyncsim.sim.path import DESCRIPTOR, LATENCY_L2, Cause, after
+from asyncsim.sim.rows import LINE, Rows, adjacent, rows_of_box
 from asyncsim.sim.steps import Bound, Maker, Step
 from asyncsim.sync import GroupQueue
 
+Start = tuple[int, ...]
+"""The coordinates at which a box begins."""
+
 if TYPE_CHECKING:
+    from asyncsim.ir.op import GlobalView
     from asyncsim.sim.machine_state import Cta
+    from asyncsim.sim.numbers import Numbers
     from asyncsim.sim.role import Agent
     from asyncsim.stream.operands import Values
 
@@ -24,46 +31,72 @@ if TYPE_CHECKING:
 
 
 def tma_load_maker(b: Bound, op: ops.LoadOp) -> Maker:
-    """work = (engine occupancy of one copy,); a load without a tensor map is one row of them"""
-    numbers, place = b.model.numbers, b.place(op.mbarrier)
+    """work = (engine occupancy of one copy, its bytes in whole sectors, and by turns of the engine)
+
+    A load without a tensor map is one row of them. How the rows of the first execution lie in lines
+    stands for all.
+    """
+    numbers, place, box = b.model.numbers, b.place(op.mbarrier), b.box(op.src)
     peers = _receivers(b, op)
     stage = b.ev.value(op.dst.stage)
     amount = b.lane_bytes(op.dst)
     elected = b.lanes == 1
     cost = numbers.ticks("tma.issue" if elected else "tma.issue_lane_loop") * b.lanes
-    rate = numbers.rate("tma.load")
-    row = numbers.bytes("tma.row")
-    overhead = numbers.exact("tma.copy_overhead")
-    # A row of the box takes whole turns of the engine, however narrow it is.
     tiled = isinstance(op, ops.TmaLoad)
-    row_of = -1 - _sliced(b, op)  # the dimension that a row goes along
+    row_of = -1 - sliced(b, op)  # the dimension that a row goes along
     inner = amount // prod(op.dst.shape[:row_of]) if tiled else amount
-    moved = amount // inner * (-(-inner // row) * row)
-    occupancy = max(numbers.exact("tma.min_copy"), moved / rate / TICKS_PER_CYCLE + overhead)
-    work = (ticks(occupancy),)
     width = b.model.schedule.tensor(op.src.tensor).shape[row_of]
     far = inner < amount and op.src.shape[row_of] < width
+    made: list[tuple[int, ...]] = []
 
     def build(values: Values) -> Step:
         step = b.step(tma_load, cost)
         step.far = far
         step.rank, step.barrier = place(values)
         step.value = stage(values)
-        step.amount, step.count, step.work = amount, b.times, work
-        step.name, step.peers = _engine_name(op), peers(values)
+        if not made:
+            made.append(_work(numbers, rows(b, op, op.src, inner, amount, box(values)[1]), amount))
+        step.amount, step.count, step.work = amount, b.times, made[0]
+        step.name, step.peers = engine_name(op), peers(values)
         return step
 
     return b.boxed(op.src, lambda v: (place(v), stage(v), peers(v)), build)
 
 
-def _sliced(b: Bound, op: ops.LoadOp | ops.StoreOp) -> bool:
+def _work(numbers: Numbers, rows: Rows, amount: int) -> tuple[int, ...]:
+    """A row takes whole turns of the engine, however narrow it is."""
+    turns: Fraction | int = rows.lines
+    if rows.odd:
+        turns += rows.odd * max(Fraction(1), numbers.exact("tma.odd_row") * rows.inner / LINE)
+    turn = numbers.bytes("tma.row") / numbers.rate("tma.load") / TICKS_PER_CYCLE
+    occupancy = max(
+        numbers.exact("tma.min_copy"), turns * turn + numbers.exact("tma.copy_overhead")
+    )
+    by_turns = int(amount * turns / (rows.count * rows.pieces))
+    return ticks(occupancy), rows.in_sectors(amount), by_turns
+
+
+def rows(
+    b: Bound, op: ops.LoadOp | ops.StoreOp, view: GlobalView, inner: int, amount: int, start: Start
+) -> Rows:
+    """How the rows of a box lie in lines; unless it is a whole box of a tensor, as they should."""
+    schedule = b.model.schedule
+    if isinstance(op, ops.TmaLoad | ops.TmaStore) and not op.rows:
+        of = schedule.tensor_map(op.tensor_map)
+        tensor = schedule.tensor(view.tensor)
+        if of.im2col is None and not of.sliced and not of.strided:
+            return rows_of_box(view.shape, tensor.strides, tensor.dtype.bytes, start)
+    return adjacent(inner, amount)
+
+
+def sliced(b: Bound, op: ops.LoadOp | ops.StoreOp) -> bool:
     """Whether a row of the box is one of slices, which lie side by side."""
     if isinstance(op, ops.TmaLoad | ops.TmaStore):
         return b.model.schedule.tensor_map(op.tensor_map).sliced
     return False
 
 
-def _engine_name(op: ops.LoadOp | ops.StoreOp) -> str:
+def engine_name(op: ops.LoadOp | ops.StoreOp) -> str:
     """The tensor map of a copy; of one without, the tensor."""
     match op:
         case ops.TmaLoad(tensor_map=name) | ops.TmaStore(tensor_map=name):
@@ -129,7 +162,8 @@ def _request(a: Agent, s: Step, indices: tuple[int, ...], start: int, cause: Cau
     together = share.dram[1] > 1 and cta.flights.lone(s.barrier, start)
     kind = model.tma_far if s.far else model.tma_latency
     landing, why = model.memory.load(
-        cta.sm, cta, start, s.amount, s.amount, s.box, share, kind, cause, cause, together
+        *(cta.sm, cta, start, Moved(s.amount, s.amount, *s.work[1:]), s.box, share, kind),
+        *(cause, cause, start + s.work[0], together),
     )
     cta.flights.add(landing)
     if landing > cta.sm.landing[0]:
@@ -163,63 +197,7 @@ def _land(args: tuple[Agent, Cta, Step, int, Cause]) -> None:
     a.model.drain()
 
 
-# -- TMA stores and bulk groups ----------------------------------------------------------------
-
-
-CROWDED = 8192  # bytes of reductions of which the machine file says how much longer they take
-
-
-def tma_store_maker(b: Bound, op: ops.StoreOp) -> Maker:
-    """work = (engine occupancy, latency beside it); value: of a reduction, its bytes as L2 counts
-    those of a store"""
-    numbers, amount = b.model.numbers, b.lane_bytes(op.src)
-    step = b.step(tma_store, numbers.ticks("tma.store_issue") * b.lanes)
-    rate = numbers.rate("tma.store" if op.reduce is None else "tma.reduce")
-    occupancy = amount / rate / TICKS_PER_CYCLE
-    latency = "tma.store_latency" if isinstance(op, ops.TmaStore) else "tma.bulk_store_latency"
-    step.work = (ticks(occupancy), numbers.ticks(latency))
-    step.amount, step.count, step.name = amount, b.times, _engine_name(op)
-    if op.reduce is not None:
-        # the lines of a small tensor are unevenly spread over L2, and the fullest part decides
-        tensor = b.model.schedule.tensor(op.dst.tensor)
-        crowded = numbers.curve("tma.reduce_crowded").at(prod(tensor.shape) * tensor.dtype.bytes)
-        taken = 1 / numbers.rate("tma.reduce_device") + Fraction(ticks(crowded), CROWDED)
-        step.value = int(amount * numbers.rate("l2.write") * taken)
-    return b.constant(step)
-
-
-def tma_store(a: Agent, s: Step) -> bool:
-    a.model.clock.post(a.t, a.key, _store_issued, a)
-    return False
-
-
-def _store_issued(a: Agent) -> None:
-    s, sm, model = a.blocked, a.cta.sm, a.model
-    assert s is not None
-    cause, now = a.cause(), a.t
-    for _ in range(s.count):
-        accepted, why = sm.accept(now, cause)
-        if accepted > now:
-            a.enabled(s, accepted, why)
-            now, cause = accepted, a.cause()
-        start, end, link = sm.tma.serve(now, s.work[0], cause)
-        sm.starts.append((start, link))
-        if s.value:
-            sent, why = model.memory.reduce(now, s.value, cause)
-        else:
-            sent, why = model.memory.write(now, s.amount, cause)
-        sm.tma.hold(sent)
-        if sm.rec is not None:
-            sm.rec.engine(sm, "tma", s.name, start, max(end, sent))
-        done = max(end, sent) + s.work[1]
-        last = why if sent > end else sm.tma.last
-        assert last is not None
-        a.bulk.issue((done, after(last, done, LATENCY_L2)))
-        if a.rec is not None:
-            a.rec.flight(a, s, a.indices, start, done)
-    a.t = now + s.cost
-    a.advance()
-    model.drain()
+# -- bulk groups -------------------------------------------------------------------------------
 
 
 def commit_bulk(a: Agent, s: Step) -> bool:
@@ -332,7 +310,8 @@ def _send_copies(a: Agent, s: Step) -> tuple[int, Cause]:
     for step, amount, port in _by_op(a.copies):
         share = a.cta.share(step.op_id)
         at, because = model.memory.load(
-            sm, a.cta, start, amount, port, step.box, share, model.cp_latency, link, last
+            *(sm, a.cta, start, Moved(amount, port, amount, amount), step.box, share),
+            *(model.cp_latency, link, last),
         )
         if at > landing:
             landing, why = at, because

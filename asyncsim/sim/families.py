@@ -18,6 +18,7 @@ from asyncsim.sim import (
     do_matrix,
     do_order,
     do_registers,
+    do_store,
     do_sync,
     do_tcgen05,
     do_tensor,
@@ -222,7 +223,7 @@ def _copy(b: Bound, op: ops.CopyOp) -> Maker:
         case ops.TmaLoad():
             return do_copy.tma_load_maker(b, op)
         case ops.TmaStore():
-            return do_copy.tma_store_maker(b, op)
+            return do_store.tma_store_maker(b, op)
         case ops.CommitGroup(kind=kind):
             run, _, key = GROUPS[kind]
             return b.constant(b.step(run, numbers.ticks(f"{key}.commit")))

@@ -162,7 +162,7 @@ class SmState:
     def __init__(self, model: Model, index: int, key: int) -> None:
         n = model.numbers
         self.model, self.index, self.key = model, index, key
-        self.tma = Pipe(TMA)
+        self.tma, self.reader = Pipe(TMA), Pipe(TMA)  # reader: of what is stored
         self.queue_depth = model.queue_depth
         self.starts: deque[tuple[int, Cause]] = deque(maxlen=model.queue_depth)
         self.landing: tuple[int, Cause] = (0, model.begin.cause)  # the last one of all its loads
@@ -186,7 +186,7 @@ class SmState:
 
     def servers(self) -> list[Pipe | Fifo]:
         """All that serves in order on this SM."""
-        pipes = [self.tma, self.tensor, self.lsu, self.store, *self.products]
+        pipes = [self.tma, self.reader, self.tensor, self.lsu, self.store, *self.products]
         return [self.port, self.smem, *chain(pipes, *self.pipes)]
 
     def accept(self, now: int, cause: Cause) -> tuple[int, Cause]:

@@ -23,6 +23,7 @@ from asyncsim.sim.path import (
     L2_WRITE,
     LATENCY_DRAM,
     LATENCY_L2,
+    TMA,
     Cause,
 )
 from asyncsim.sim.placement import Placement
@@ -64,6 +65,16 @@ class Latency:
     near: Line | None = None
 
 
+class Moved(NamedTuple):
+    """Bytes of a load: those that land; as the fill port counts them; in whole sectors; by turns of
+    the engine, where 128 of a row in two lines count twice."""
+
+    bytes: int
+    port: int
+    sectors: int
+    turns: int
+
+
 class _Ways(NamedTuple):
     """What the loads of an SM pass: the port of its GPC, what is behind it, its part of the port
     when all SMs ask together, and its part of DRAM."""
@@ -97,6 +108,8 @@ class Memory:
         self._l2_write = part_of(L2_WRITE, "l2.write", self._share)
         self._store = part_of(L2_WRITE, "gst.device", self._share)
         self._keeps = keeps
+        beside = numbers.rate("dram.read") / numbers.rate("l2.write")
+        self._beside = beside.as_integer_ratio()
         self._worth = (numbers.rate("dram.read") / numbers.rate("dram.write")).as_integer_ratio()
         self._ports: dict[int, Fifo] = {}
         self._deliveries: dict[int, Fifo] = {}  # behind the ports: lines that are merged count here
@@ -140,21 +153,22 @@ class Memory:
         sm: SmState,
         cta: Cta,
         time: int,
-        amount: int,
-        port_bytes: int,
+        moved: Moved,
         box: Box | None,
         share: Share,
         latency: Latency,
         cause: Cause,
         last: Cause,
+        asked: int = 0,
         together: bool = False,
     ) -> tuple[int, Cause]:
-        """When ``amount`` bytes asked for from ``time`` on have landed in the SM, and why then.
+        """When the bytes asked for from ``time`` on have landed in the SM, and why then.
 
-        cause, last: of the first request at ``time`` and of the last one; port_bytes: the amount
-        as the fill port counts it. together: the SMs that read these lines ask for them at once,
-        so that they are in step, and none has its last byte before the burst of all has passed.
+        cause, last: of the first request at ``time`` and of the last one; asked: when the engine
+        has asked for all. together: the SMs that read these lines ask for them at once, so that
+        they are in step, and none has its last byte before the burst of all has passed.
         """
+        amount = moved.bytes
         self.asked += amount * self._stands_for[sm.index]
         ready = self._look_up(cta, time, amount, box, share)
         gpc, delivery, own, burst = self._ways[sm.index]
@@ -166,17 +180,19 @@ class Memory:
             charged = amount * part // readers
             at, end, started, link = self.dram.serve(time, charged, cause)
         apart = readers > 1 and not together and cta.apart(time)
-        carried = self._carried(share, amount, apart=apart)
+        carried = self._carried(share, moved.sectors, apart=apart)
         at, finished, started, why = gpc.serve(at, carried, started)
         if finished >= end:
             end, link = finished, why
         if share.apart[0]:
-            at, finished, started, why = delivery.serve(at, amount, started)
+            at, finished, started, why = delivery.serve(at, moved.turns, started)
             if finished >= end:
                 end, link = finished, why
-        _, finished, _, why = sm.port.serve(at, port_bytes, started)
+        _, finished, _, why = sm.port.serve(at, moved.port, started)
         if finished >= end:
             end, link = finished, why
+        if asked > end:
+            end, link = asked, (asked, TMA, time, cause)
         if together:
             _, finished, _, why = own.serve(time, carried, cause)
             if finished > end:
@@ -290,15 +306,18 @@ class Memory:
         total = (self._in_flight - own[sm]) * num + (own[sm] + amount) * den
         return self._round_trip.at(total // (den * self._all_sms))
 
-    def write(self, time: int, amount: int, cause: Cause) -> tuple[int, Cause]:
-        """When L2 has taken the bytes of a bulk store."""
+    def write(self, time: int, worth: int, amount: int, cause: Cause) -> tuple[int, Cause]:
+        """When L2 has taken the bytes of a bulk store; worth: as it counts them."""
         self._write_back(time, amount, cause)
-        _, end, _, why = self._l2_write.serve(time, amount, cause)
+        _, end, _, why = self._l2_write.serve(time, worth, cause)
         return end, why
 
     def reduce(self, time: int, worth: int, cause: Cause) -> tuple[int, Cause]:
         """The same of a reduction. Its lines are those of others, and stay: nothing is written back
-        for it. What takes turns at one line is not in the model."""
+        for it. But misses wait for as long: half of both go from one partition of L2 to the other.
+        """
+        num, den = self._beside
+        self.dram.yield_to(time, worth * num // den, cause)
         _, end, _, why = self._l2_write.serve(time, worth, cause)
         return end, why
 

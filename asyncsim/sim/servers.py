@@ -52,6 +52,11 @@ class Fifo:
         self.last = (idle, self.label, since, before)
         return start, end, started, (end, self.label, since, before)
 
+    def yield_to(self, time: int, amount: int, cause: Cause) -> None:
+        """Something else goes on in the server's stead for as long as ``amount`` would take."""
+        self.serve(time, amount, cause)
+        self.busy -= amount * self._den
+
     @property
     def free(self) -> int:
         """The tick from which the server is idle."""

@@ -48,7 +48,8 @@ class Case:
     """A kernel launch: what to compile, how to launch, and what its output words mean.
 
     `args` are the kernel's p0..p3.  `cold` evicts L2 before every launch.  `rows` > 0 passes a
-    tensor map with a box of rows x row_bytes (128 or 64, swizzled so), rows `pitch` bytes apart.
+    tensor map with a box of rows x row_bytes (128 or 64, swizzled so), rows `pitch` bytes apart,
+    of elements of `element` bytes (4: floats).
     `box` passes a map of any rank instead.  `mask` chooses SMs for kernels that read one.
     `dependent` launches the kernel a second time, allowed to start early, with 1 as its p3.
     """
@@ -69,6 +70,7 @@ class Case:
     rows: int = 0
     row_bytes: int = 128
     pitch: int = 128
+    element: int = 2
     cluster: int = 0
     mask: Callable[[Context], list[int]] | None = None
     series: bool = False

@@ -1,6 +1,6 @@
 """Cases: releases at cluster scope, bulk stores and reductions by one thread: docs/machine.md."""
 
-__all__ = ["release_cases"]
+__all__ = ["bulk_case", "release_cases"]
 
 from collections.abc import Iterator
 from itertools import product
@@ -23,7 +23,7 @@ def release_cases() -> Iterator[Case]:
             yield _release(1, 1, consumers, releases, load, grid)
         yield _release(1, 0, consumers, 2, load, grid)
     for size, reduce, read in product((128, 1024, 2048, TILE), (0, 1), (0, 1, -1)):
-        yield _bulk(1, size, 0, read, reduce, step=1, tiles=1024)
+        yield bulk_case(1, size, 0, read, reduce, step=1, tiles=1024)
     for size in (256, 2048):
         for stores, load, read in (
             (2, 0, 1),
@@ -33,9 +33,11 @@ def release_cases() -> Iterator[Case]:
             (2, 0, -1),
             (4, 1, 1),
         ):
-            yield _bulk(stores, size, load, read, 0, step=1, tiles=1024)
+            yield bulk_case(stores, size, load, read, 0, step=1, tiles=1024)
     for tiles, step in product((1, 2, 4, 8, 16, 32, 64, 132, 528, 4096), (0, 1, 37)):
-        yield _bulk(1, TILE, 0, 0, 1, step=step, tiles=tiles, grid=132)
+        yield bulk_case(1, TILE, 0, 0, 1, step=step, tiles=tiles, grid=132)
+    for at_once in (2, 4, 8, 16, 32, 64, 128):  # tiles that the SMs begin with
+        yield bulk_case(1, TILE, 0, 0, 1, step=1024 // at_once, tiles=1024, grid=132)
 
 
 def _of_warpgroups(grid: int, consumers: int) -> Reduce:
@@ -69,7 +71,7 @@ def _release(mma: int, far: int, consumers: int, releases: int, load: int, grid:
     )
 
 
-def _bulk(
+def bulk_case(
     stores: int,
     size: int,
     load: int,
@@ -79,16 +81,19 @@ def _bulk(
     step: int,
     tiles: int,
     grid: int = 1,
+    cold: bool = False,
 ) -> Case:
     defines = {"STORES": stores, "BYTES": size, "LOAD": load, "READ": read, "REDUCE": reduce}
     turns = 64 if grid > 1 else 256
     return Case(
         "bulk_turn",
-        {**{k.lower(): v for k, v in defines.items()}, "step": step, "tiles": tiles, "grid": grid},
+        {**{k.lower(): v for k, v in defines.items()}, "step": step, "tiles": tiles, "grid": grid}
+        | ({"level": "dram"} if cold else {}),
         Variant("bulk.cu", tuple(defines.items())),
         "bulk_turn",
         per_step(turns, grid),
         grid=grid,
         args=(step, tiles, turns, 0),
         words=grid,
+        cold=cold,
     )

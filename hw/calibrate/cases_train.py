@@ -1,6 +1,6 @@
 """Cases: trains of short CTAs, tiles copied through DRAM, one short CTA in parts."""
 
-__all__ = ["train_cases"]
+__all__ = ["copy_case", "train_cases"]
 
 from collections.abc import Iterator
 
@@ -11,6 +11,7 @@ from .sources import Variant
 
 KB = 1024
 PITCH = 8 * KB
+COPIES = {1: "load", 2: "store", 3: "copy"}  # by MODE
 PARTS = (
     "set_up",
     "copy_issued",
@@ -149,23 +150,28 @@ def _copy_reduce(ctas: int, tiles: int) -> Reduce:
 
 def _copies() -> Iterator[Case]:
     """What writing costs by the bytes written: L2 holds clean lines of other data before."""
-    for mode, name in ((1, "load"), (2, "store"), (3, "copy")):
+    for mode in COPIES:
         for tiles in (2, 4, 6, 8, 12, 16, 24, 32, 48, 72, 96, 130):
             for cold in (True, False):
-                if not cold and tiles > 12:
-                    continue
-                yield Case(
-                    "tile_copy",
-                    {"kind": name, "tiles": tiles, "level": "dram" if cold else "l2"},
-                    Variant("train.cu", (("MODE", mode), *_defines(128, 1, 1, 0))),
-                    "tile_copy",
-                    _copy_reduce(132, tiles),
-                    grid=132,
-                    smem=230_000,
-                    args=(0, 0, tiles, 0),
-                    rows=128,
-                    pitch=PITCH,
-                    words=4 * 132,
-                    repeat=5,
-                    cold=cold,
-                )
+                if cold or tiles <= 12:
+                    yield copy_case(mode, tiles, cold=cold)
+
+
+def copy_case(mode: int, tiles: int, *, cold: bool, pitch: int = PITCH) -> Case:
+    """``mode``: of tile_copy; ``pitch``: bytes of a row of the matrix."""
+    odd: dict[str, int | str] = {"pitch": pitch} if pitch != PITCH else {}
+    return Case(
+        "tile_copy_pitch" if odd else "tile_copy",
+        {"kind": COPIES[mode], "tiles": tiles, "level": "dram" if cold else "l2", **odd},
+        Variant("train.cu", (("MODE", mode), *_defines(128, 1, 1, 0))),
+        "tile_copy",
+        _copy_reduce(132, tiles),
+        grid=132,
+        smem=230_000,
+        args=(0, 0, tiles, 0),
+        rows=128,
+        pitch=pitch,
+        words=4 * 132,
+        repeat=5,
+        cold=cold,
+    )

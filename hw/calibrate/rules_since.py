@@ -74,6 +74,38 @@ def capacity(rows: Rows) -> float:
     return 1e6 * max(mb for mb, rate in rates.items() if rate >= FULL * rates[CAPACITY[0]])
 
 
+def odd_row(rows: Rows) -> float:
+    """Cycles of the engine for a row that begins 16 bytes behind a sector: rows that are 16 bytes
+    further on each begin so every other time, and the rest of 128 are in 112 lines."""
+    box = 16 * KB / rows.median("stream_pitch", "sm", data="l2_private", ctas=1, pitch=8208)
+    return (box - 112) / 64
+
+
+def store_odd_row(rows: Rows) -> float:
+    """Bytes that such a row of a store counts beside its own: every other one of 128."""
+    aligned, odd = (
+        rows.median("tma_store_pitch", "done", bytes=16 * KB, pitch=pitch) / 8
+        for pitch in (8192, 8208)
+    )
+    return 128 * 128 * (odd / aligned - 1) / 64
+
+
+def reduce_line(rows: Rows) -> list[float]:
+    """Bytes that the second line of a row counts in a reduction, for the last of all SMs: rows that
+    begin 64, 32, 16 bytes later each are in 1.5, 1.75, 1.875 lines."""
+    where: dict[str, int | str] = {"kind": "reduce", "ctas": 132, "tiles": 264}
+    aligned = rows.median("sends", "slowest", pitch=8192, **where)
+    return [
+        128 * (rows.median("sends", "slowest", pitch=pitch, **where) / aligned - 1) / further
+        for pitch, further in ((8256, 0.5), (8224, 0.75), (8208, 0.875))
+    ]
+
+
+def store_starved(rows: Rows) -> list[float]:
+    """Bytes a cycle of stores beside wgmma that take all of shared memory."""
+    return [rows.median("mix", "copy", n=n, rs=0, copy="store", lsu="none") for n in (16, 64)]
+
+
 def half(values: list[float]) -> float:
     return (max(values) - min(values)) / 2
 
@@ -83,6 +115,17 @@ RULES_SINCE: dict[str, Rule] = {
         "bytes_per_cycle",
         "bulk_out",
         lambda r: r.median("bulk_out", "total", kind="reduce", ctas=132),
+    ),
+    "tma.odd_row": Rule("cycles", "stream_pitch", odd_row),
+    "tma.store_odd_row": Rule("bytes", "tma_store_pitch", store_odd_row),
+    "tma.reduce_line": Rule(
+        "bytes", "sends", lambda r: median(reduce_line(r)), lambda r: half(reduce_line(r))
+    ),
+    "tma.store_starved": Rule(
+        "bytes_per_cycle",
+        "mix",
+        lambda r: sum(store_starved(r)) / 2,
+        lambda r: half(store_starved(r)),
     ),
     "tma.multicast": Rule(
         "cycles", "multicast", lambda r: median(multicast(r)), lambda r: half(multicast(r))

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from .case import Case
+from .cases_both import both_cases
 from .cases_cluster import cluster_cases
 from .cases_code import code_cases
 from .cases_copy import copy_cases
@@ -39,7 +40,8 @@ CHILD_SECONDS = 240
 # These feed no number: they are measured in the first pass alone.
 CHECKS = (
     *("pairs", "ring", "block_order", "outer_ring", "outer_extra", "outer_sync", "cta_parts"),
-    *("clock_operands", "wgmma_release", "bulk_turn"),
+    *("clock_operands", "wgmma_release", "bulk_turn", "both", "sends"),
+    *("stream_pitch", "tile_copy_pitch", "tma_store_pitch", "tma_latency_pitch"),
 )
 Row = dict[str, Any]
 
@@ -57,6 +59,7 @@ def all_cases() -> Iterator[Case]:
     yield from cluster_cases()
     yield from shared_sm_cases()
     yield from open_cases()
+    yield from both_cases()
 
 
 def chosen(only: str | None) -> list[Case]:

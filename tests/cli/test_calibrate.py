@@ -96,7 +96,10 @@ def test_only_leaves_the_other_numbers_assumed(
             ["--from", str(ONE), "--only", "nosuch"],
             "no benchmark begins with 'nosuch'; there are block_order, clock_idle,",
         ),
-        (["--only", "nosuch"], "no benchmark begins with 'nosuch'; there are block_order, boxes,"),
+        (
+            ["--only", "nosuch"],
+            "no benchmark begins with 'nosuch'; there are block_order, both, boxes,",
+        ),
         (
             ["--from", str(ONE), "--only", "block_order"],
             "no number of a machine file follows from these rows; leave --only out, or give",

@@ -69,7 +69,7 @@ def test_a_persistent_gemm_by_cluster_launch_control() -> None:
         bw_gemm.build(sizes | {"ctas": 0}),
     )
     asked, dealt, each = (simulate(s, B200, certified=True).cycles for s in kinds)
-    assert abs(asked - dealt) < 0.03 * dealt and asked < 0.8 * each
+    assert abs(asked - dealt) < 0.03 * dealt and asked < 0.9 * each
 
 
 def test_the_way_to_the_counter_counts() -> None:

@@ -312,7 +312,18 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
     sm = model.sms[0]
     cta = Cta(sm, 0, 0, 0, (0, "", 0, None), ClusterState(1, 1))
     assert set(vars(sm)) == {
-        *("late", "tma", "port", "tensor", "smem", "lsu", "store", "pipes", "products"),  # servers
+        *(
+            "late",
+            "tma",
+            "reader",
+            "port",
+            "tensor",
+            "smem",
+            "lsu",
+            "store",
+            "pipes",
+            "products",
+        ),  # servers
         *("starts", "landing", "operand_bytes", "operand_ticks", "tmem", "tmem_waiters", "maps"),
         "operands_in_registers",
         *("model", "index", "key", "queue_depth", "warpgroups", "rec"),  # fixed
@@ -332,7 +343,7 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
             "_all_sms",
             "_others",
             "_keeps",
-            "_worth",
+            *("_worth", "_beside"),
             "_group",
             "_round_trip",
         ),  # fixed

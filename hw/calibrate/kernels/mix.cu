@@ -2,7 +2,7 @@
 
 // Warps 0..3: p2 groups of D wgmma (MMA 1), or p2 * 1000 cycles of nothing.  Warp 4: COPY 1 tensor
 // loads of 16 KB, four in flight, 2 tensor stores of 16 KB, 3 bulk reductions of 16 KB, 4 both a
-// load and a store a turn.  Warps 5..8: LSU 1 ld.shared.v4, 2 st.shared.v4, 3 ldmatrix.x4, 4
+// load and a store a turn, 5 loads as 1, while warp 5 stores as 2.  Warps 5..8: LSU 1 ld.shared.v4, 2 st.shared.v4, 3 ldmatrix.x4, 4
 // stmatrix.x4.  Both go on until the first is done.  out[0] = cycles of warpgroup 0; out[2], out[3]
 // = bytes and cycles of warp 4; out[2 w], out[2 w + 1] of warp w = 5..8.
 #define SLOTS (saddr(smem) + 65536)
@@ -30,12 +30,12 @@ DEV u32 lsu_ops(u32 a) {  // what is loaded is used: loads into nothing are not 
 DEV void copies(u64* out, u32* abort_word, char* data, const tmap* m) {
   u64 deadline = clk() + DEADLINE_CYCLES, bytes = 0;
   u32 bars = saddr(smem), slot = 0, phase = 0;
-  for (int s = 0; s < 4 && (COPY == 1 || COPY == 4); ++s)
+  for (int s = 0; s < 4 && (COPY != 2 && COPY != 3); ++s)
     if (elect()) { mbar_expect(bars + 8 * s, 16384); tensor_load(SLOTS + s * 16384, m, 0, s * 128, bars + 8 * s); }
   u64 t0 = clk();
 #pragma unroll 1
   while (!stopped() && clk() < deadline) {
-#if COPY == 1 || COPY == 4
+#if COPY != 2 && COPY != 3
     wait(bars + 8 * slot, phase, deadline, abort_word);
 #endif
 #if COPY == 4
@@ -47,7 +47,7 @@ DEV void copies(u64* out, u32* abort_word, char* data, const tmap* m) {
     __syncwarp();
     bytes += 16384;
 #endif
-#if COPY == 1 || COPY == 4
+#if COPY != 2 && COPY != 3
     if (elect()) { mbar_expect(bars + 8 * slot, 16384); tensor_load(SLOTS + slot * 16384, m, 0, slot * 128, bars + 8 * slot); }
 #elif COPY == 2 || COPY == 3
     if (elect()) {
@@ -66,12 +66,28 @@ DEV void copies(u64* out, u32* abort_word, char* data, const tmap* m) {
     if (++slot == 4) { slot = 0; phase ^= 1; }
   }
   u64 t1 = clk();
-  for (int s = 0; s < 4 && (COPY == 1 || COPY == 4); ++s) {
+  for (int s = 0; s < 4 && (COPY != 2 && COPY != 3); ++s) {
     wait(bars + 8 * slot, phase, deadline, abort_word);
     if (++slot == 4) { slot = 0; phase ^= 1; }
   }
   if (elect()) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
   if (threadIdx.x % 32 == 0) { out[2] = bytes; out[3] = t1 - t0; }
+}
+DEV void stores(u64* out, const tmap* m) {
+  u64 deadline = clk() + DEADLINE_CYCLES, bytes = 0, t0 = clk();
+#pragma unroll 1
+  while (!stopped() && clk() < deadline) {
+    if (elect()) {
+      tensor_store(m, 0, 65536, SCRATCH);
+      bulk_commit();
+      asm volatile("cp.async.bulk.wait_group.read 2;" ::: "memory");
+    }
+    __syncwarp();
+    bytes += 16384;
+  }
+  u64 t1 = clk();
+  if (elect()) asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+  if (threadIdx.x % 32 == 0) { out[10] = bytes; out[11] = t1 - t0; }
 }
 extern "C" __global__ void __launch_bounds__(288, 1) mix(KERNEL_ARGS, const __grid_constant__ tmap m) {
   u64 deadline = clk() + DEADLINE_CYCLES;
@@ -104,6 +120,10 @@ extern "C" __global__ void __launch_bounds__(288, 1) mix(KERNEL_ARGS, const __gr
   } else if (warp == 4) {
 #if COPY
     copies(out, abort_word, data, &m);
+#endif
+#if COPY == 5
+  } else if (warp == 5) {
+    stores(out, &m);
 #endif
   } else {
 #if LSU
