@@ -101,7 +101,7 @@ def _prefetch_maker(b: Bound, op: ops.BulkPrefetch | ops.TmaPrefetch) -> Maker:
     step = b.step(prefetch, numbers.ticks("tma.issue") * b.lanes)
     step.amount, step.count, step.work = b.bytes(op.src), b.times, (numbers.ticks("tma.min_copy"),)
     step.name = op.tensor_map if isinstance(op, ops.TmaPrefetch) else op.src.tensor
-    return b.boxed(op.src, lambda values: None, lambda values: step)
+    return b.boxed(op.src, lambda values: step)
 
 
 def prefetch(a: Agent, s: Step) -> bool:

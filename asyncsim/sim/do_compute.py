@@ -34,7 +34,7 @@ def memory(b: Bound, op: ops.MemoryOp) -> Maker:
         case ops.LdGlobal(src=src):
             step = b.step(ld_global, ticks(numbers.exact("smem.load_issue")))
             step.amount = b.bytes(src) * b.times
-            return b.boxed(src, lambda values: None, lambda values: step)
+            return b.boxed(src, lambda values: step)
         case ops.StGlobal():
             return _store_maker(b, op)
         case ops.LdShared(src=view):
@@ -248,7 +248,7 @@ def _serve_pipes(a: Agent) -> None:
     assert s is not None
     now, cause, left = a.t, a.cause(), a.left
     part, works, rest = left, s.work, s.cost - s.value
-    counts = partition_counts(a.warps.warps)
+    counts = a.model.partitions[a.index]
     if s.beside is not None and sm.tensor.free > now:
         until = max(until for until, n in zip(sm.late.until(sm.tensor), counts, strict=True) if n)
         if until > now:
@@ -257,14 +257,15 @@ def _serve_pipes(a: Agent) -> None:
             s.beside.delay(sm, now, part, counts)
     rest = rest * part // WHOLE
     end, why = now + rest, cause
-    for p, warps in enumerate(counts):
+    busy = [(i, work * part) for i, work in enumerate(works) if work]
+    for pipes, warps in zip(sm.pipes, counts, strict=True):
         if not warps:
             continue
-        for pipe, work in zip(sm.pipes[p], works, strict=True):
-            if work:
-                _, finish, _ = pipe.serve(now, warps * work * part // WHOLE, cause)
-                if finish > end and pipe.last is not None:
-                    end, why = finish, pipe.last
+        for i, work in busy:
+            pipe = pipes[i]
+            finish = pipe.take(now, warps * work // WHOLE, cause)
+            if finish > end and pipe.last is not None:
+                end, why = finish, pipe.last
     if s.amount >= LONG_PORT_USE and left == WHOLE:
         finish, last = sm.use_port(now, s.amount, cause)
         if finish > end:

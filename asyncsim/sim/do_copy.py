@@ -60,7 +60,7 @@ def tma_load_maker(b: Bound, op: ops.LoadOp) -> Maker:
         step.name, step.peers = engine_name(op), peers(values)
         return step
 
-    return b.boxed(op.src, lambda v: (place(v), stage(v), peers(v)), build)
+    return b.boxed(op.src, build)
 
 
 def _work(numbers: Numbers, rows: Rows, amount: int) -> tuple[int, ...]:
@@ -260,7 +260,7 @@ def cp_async_maker(b: Bound, op: ops.CpAsync) -> Maker:
         step.value, step.name = stage(values), op.src.tensor
         return step
 
-    return b.boxed(op.src, stage, build)
+    return b.boxed(op.src, build)
 
 
 def cp_async(a: Agent, s: Step) -> bool:

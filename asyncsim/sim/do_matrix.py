@@ -15,7 +15,7 @@ from asyncsim.ir.matrix import ROW_BYTES, ROWS
 from asyncsim.ir.op import FragmentRef, OpBase
 from asyncsim.ir.validate.views import parts_of
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
-from asyncsim.sim.do_compute import local, partition_counts
+from asyncsim.sim.do_compute import local
 from asyncsim.sim.path import MMA_LATENCY, SMEM, Cause, after
 from asyncsim.sim.steps import Bound, Maker, Registers, Step
 
@@ -158,7 +158,7 @@ def _product(a: Agent, s: Step) -> None:
     interval, latency = s.work
     sm, cause, now = a.cta.sm, a.cause(), a.t
     accepted, done, why = now, now, cause
-    for pipe, warps in zip(sm.products, partition_counts(a.warps.warps), strict=True):
+    for pipe, warps in zip(sm.products, a.model.partitions[a.index], strict=True):
         if not warps:
             continue
         start, end, _ = pipe.serve(now, warps * interval, cause)

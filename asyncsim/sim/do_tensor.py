@@ -36,24 +36,33 @@ def interval(numbers: Numbers, n: int, *, rs: bool = False) -> int:
 
 
 def mma(a: Agent, s: Step) -> bool:
-    """Issue stalls while the warpgroup has ``queue_depth`` instructions in flight."""
-    group = a.warpgroup
+    """Issue stalls while the warpgroup has ``queue_depth`` instructions in flight. A run of them
+    is issued at once."""
+    group, slot = a.warpgroup, a.slot
     assert group is not None
-    oldest = group.issued[a.slot] - group.queue_depth
-    if oldest >= 0:
-        end = group.end_of(oldest)
-        if end is None:
-            group.parked.append(a)
-            return False
-        if end[0] > a.t:
-            a.enabled(s, *end)
-            if a.model.strict:
-                a.held = s
-                return True
-    group.issued[a.slot] += 1
-    group.issue(a, s)
-    a.t += s.cost
-    return True
+    alone = a.model.strict or a.rec is not None
+    while True:
+        issued = group.issued[slot]
+        oldest = issued - group.queue_depth
+        if oldest >= 0:
+            end = group.end_of(oldest)
+            if end is None:
+                group.parked.append(a)
+                return False
+            if end[0] > a.t:
+                a.enabled(s, *end)
+                if a.model.strict:
+                    a.held = s
+                    return True
+        group.issued[slot] = issued + 1
+        group.issue(a, s)
+        a.t += s.cost
+        if alone or s.reads:
+            return True
+        following = a.further(mma)
+        if following is None:
+            return True
+        a.blocked = s = following
 
 
 def commit(a: Agent, s: Step) -> bool:

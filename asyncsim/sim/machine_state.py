@@ -18,7 +18,7 @@ from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.begin import Begin
 from asyncsim.sim.beside import Late
 from asyncsim.sim.clusters import ClusterState
-from asyncsim.sim.do_compute import PIPES
+from asyncsim.sim.do_compute import PIPES, partition_counts
 from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.engine import Clock
 from asyncsim.sim.flights import Flights
@@ -65,6 +65,7 @@ class Model:
         self.ready: deque[Agent] = deque()
         self.program, self.binders, self.barriers = plan.program, plan.binders, plan.barriers
         self.classes, self.in_warpgroup = plan.classes, plan.in_warpgroup
+        self.partitions = [partition_counts(c.warps) for c in self.classes]
         self.sharing = plan.sharing
         self.memory = Memory(n, placement, clock_mhz, keeps=self.sharing.warm)
         self.begin = begin

@@ -94,6 +94,18 @@ class Pipe:
         self.last = (end, self.label, time, cause)
         return time, end, cause
 
+    def take(self, time: int, work: int, cause: Cause) -> int:
+        """The same for who only asks for the end."""
+        free, last = self.free, self.last
+        self.busy += work
+        if free > time and last is not None:
+            self.free = end = free + work
+            self.last = (end, self.label, last[2], last[3])
+        else:
+            self.free = end = time + work
+            self.last = (end, self.label, time, cause)
+        return end
+
     def hold(self, time: int) -> None:
         """The server is not free before ``time``: what it did could not be handed on."""
         if time > self.free and self.last is not None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import prod
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from asyncsim.errors import ScheduleError
@@ -191,26 +192,23 @@ class Bound:
         rank = self.ev.value(ref.rank)
         return lambda values: (rank(values), index(values))
 
-    def boxed(
-        self, view: GlobalView, key: Callable[[Values], object], build: Callable[[Values], Step]
-    ) -> Maker:
-        """Steps that differ in their boxes alone for equal keys."""
-        box, made = self.box(view), dict[object, Step]()
+    def boxed(self, view: GlobalView, build: Callable[[Values], Step]) -> Maker:
+        """Steps with the global box of the op (of its first lane), to tell first touches from later
+        ones. They differ in that alone where the values that somebody asked for are equal."""
+        slots = sorted(self.ev.valued)
+        key: Callable[[Values], object] = itemgetter(*slots) if slots else lambda values: ()
+        start = self.ev.lanes(view.start, one=True)
+        tensor, first = view.tensor, self.first_thread
+        made: dict[object, Step] = {}
 
         def at(values: Values) -> Step:
             alike = key(values)
             step = made.get(alike)
             if step is None:
                 step = made[alike] = build(values)
-            return step.at(box(values))
+            return step.at((tensor, start(values, first)[0]))
 
         return at
-
-    def box(self, view: GlobalView) -> Callable[[Values], Box]:
-        """The global box of the op (of its first lane), to tell first touches from later ones."""
-        at = self.ev.lanes(view.start, one=True)
-        tensor, first = view.tensor, self.first_thread
-        return lambda values: (tensor, at(values, first)[0])
 
     def bytes(self, view: GlobalView) -> int:
         return prod(view.shape) * self.model.schedule.tensor(view.tensor).dtype.bytes

@@ -106,17 +106,17 @@ class Warpgroup:
 
     def issue(self, a: Agent, step: Step | None) -> None:
         """A slot executes its next collective instruction at its local time."""
-        work = self._work[a.slot]
+        slot = a.slot
         if step is None:
-            work.append(0)
+            self._work[slot].append(0)
         else:
-            work[-1] += step.work[0]
+            self._work[slot][-1] += step.work[0]
         if self._slots == 1:
             self._hand_over(a.t, a.cause(), step)
             return
-        pending = self._pending
-        at = self._position[a.slot] - self._first
-        self._position[a.slot] += 1
+        pending, position = self._pending, self._position[slot]
+        at = position - self._first
+        self._position[slot] = position + 1
         if at == len(pending):
             pending.append(_Issue(self._slots - 1, a.t, a.cause(), step))
             return
@@ -148,7 +148,9 @@ class Warpgroup:
         while self._commits and self._commits[0][0] <= self.ended:
             _, time, cause = self._commits.popleft()
             self._close(time, cause)
-        self.cta.sm.model.drain()
+        model = self.cta.sm.model
+        if model.ready:
+            model.drain()
 
     def _finish(self, time: int, cause: Cause, step: Step) -> None:
         """The tensor core takes the instruction: first come, first served."""

@@ -77,12 +77,14 @@ class Evaluator:
 
     def __init__(self, op: OpBase, given: tuple[Expr, ...] | None = None) -> None:
         self._slots = {e: i for i, e in enumerate(shared_operands(op) if given is None else given)}
+        self.valued: set[int] = set()  # those that somebody wants the value of
         self._compiled: dict[tuple[tuple[Expr, ...], bool], LaneValues] = {}
 
     def value(self, expr: Expr) -> Callable[[Values], int]:
         """The value of a lane-invariant expression."""
         if isinstance(expr, Const):
             return constant(expr.value)
+        self.valued.add(self._slots[expr])
         return itemgetter(self._slots[expr])
 
     def inputs(self, exprs: tuple[Expr, ...]) -> Callable[[Values], object]:

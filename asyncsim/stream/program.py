@@ -8,57 +8,33 @@ lane to lane is evaluated by the resolver (resolve.py).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import groupby, islice
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from asyncsim.errors import ScheduleError, SourceLoc
 from asyncsim.ir.expr import Arg, Builtin, BuiltinRef, Expr, Var, python_source
 from asyncsim.ir.op import OpBase, Scope
-from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
 from asyncsim.stream.assignment import Assignment, Given, dealt
+from asyncsim.stream.binders import Binder, Joining, Reads
 from asyncsim.stream.compiled import module
 from asyncsim.stream.dyn import ARITHMETIC, Dyn, arithmetic_fault
 from asyncsim.stream.operands import shared_operands
 from asyncsim.stream.resolve import Resolver
-from asyncsim.stream.segments import Branch, Key, Node, Place, Segment, Slots, is_straight
+from asyncsim.stream.segments import Branch, Node, Place, Segment, Slots, is_straight
 from asyncsim.stream.tables import SharedTables
 from asyncsim.stream.together import Together
 
 Event = tuple[Dyn, tuple[int, ...]]
 """A dynamic op and the values of the loops around it, outermost first."""
 
-Reads = Callable[[OpBase], tuple[Expr, ...]]
-"""The operands of an op that a stream evaluates."""
-
 MAX_ROUNDS = 1_000_000
 
 T = TypeVar("T")
-Out = TypeVar("Out", covariant=True)
-
-
-class Binder(Protocol[Out]):
-    """Makes, of an op, a function from the values of ``shared_operands(op)`` to what the stream
-    yields. ``warp_in_role``: the warp's index in the part that the op stands in (role or block)."""
-
-    def bind(self, op: OpBase, warp_in_role: int) -> Callable[[tuple[int, ...]], Out]: ...
-
-
-class Joining(Protocol[T]):
-    """A binder that does not want the values of all operands, and joins what they are made into."""
-
-    def bind(self, op: OpBase, warp_in_role: int) -> Callable[[Key], T]: ...
-
-    def reads(self, op: OpBase) -> tuple[Expr, ...]:
-        """Those that it wants, of ``shared_operands(op)``."""
-
-    def joined(
-        self, segment: Segment, ops: Sequence[OpBase], makers: Sequence[Callable[[Key], T]]
-    ) -> Mapping[Key, tuple[T, ...]]:
-        """What a stretch of ops without a loop yields, by the values it depends on."""
 
 
 class StreamLimit(ScheduleError):
@@ -252,6 +228,8 @@ class _Compiler:
         nodes: list[Node] = []
         for s in body:
             match s:
+                case When() if not any(isinstance(inner, OpBase) for inner in statements((s,))):
+                    self._choose(s, depth, slots)
                 case When(condition=test, body=inner, orelse=other):
                     branches = (inner, other)
                     nodes.append(self._branch(self._expr(test), (test,), branches, depth, slots))
@@ -278,6 +256,13 @@ class _Compiler:
                     wanted = [self._slot(self._expr(e), (e,), depth, slots) for e in self._reads(s)]
                     nodes.append(Place(self._enter(s), tuple(wanted)))
         return tuple(nodes)
+
+    def _choose(self, s: When, depth: int, slots: Slots) -> None:
+        """A branch that only sets variables: the key has their values where they are used."""
+        for word, body in ((f"if {self._expr(s.condition)}:", s.body), ("else:", s.orelse)):
+            self._put(depth, word)
+            self._nodes(body, depth + 1, slots)
+            self._put(depth + 1, "pass")
 
     def _slot(self, text: str, exprs: tuple[Expr, ...], depth: int, slots: Slots) -> int:
         slot, new = slots.find(text, exprs)

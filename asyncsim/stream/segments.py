@@ -51,16 +51,24 @@ class Joined(dict[Key, tuple[T, ...]], Generic[T]):
     """What a stretch yields by its key. ``makers``: of all ops of the stream, by index; ``keeps``:
     whether keys recur, so that it is worth keeping."""
 
-    __slots__ = ("_keeps", "_makers", "_nodes")
+    __slots__ = ("_flat", "_keeps", "_makers", "_nodes")
 
     def __init__(
         self, segment: Segment, makers: dict[int, Callable[[Key], T]], *, keeps: bool
     ) -> None:
         super().__init__()
         self._nodes, self._makers, self._keeps = segment.nodes, makers, keeps
+        places = [node for node in segment.nodes if isinstance(node, Place)]
+        self._flat = [(makers[node.op], node.slots) for node in places]
+        if len(places) < len(segment.nodes):  # there are branches
+            self._flat.clear()
 
     def __missing__(self, key: Key) -> tuple[T, ...]:
-        made = tuple(self._made(self._nodes, key))
+        flat = self._flat
+        if flat:
+            made = tuple([maker(tuple([key[i] for i in slots])) for maker, slots in flat])
+        else:
+            made = tuple(self._made(self._nodes, key))
         if self._keeps:
             if len(self) >= KEPT:
                 self.clear()

@@ -352,6 +352,14 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
         *("open", "unplaced", "sms", "ready", "clusters"),
         *("finished", "stalls", "end", "passed", "jumps", "triggers"),  # results
         *("strict", "handover", "remote_handover", "poll", "spread", "descriptor", "barriers"),
-        *("queue_depth", "wgmma_queue", "prologue", "ending", "descriptors", "extras"),
+        *(
+            "partitions",
+            "queue_depth",
+            "wgmma_queue",
+            "prologue",
+            "ending",
+            "descriptors",
+            "extras",
+        ),
         "tensor_issuers",  # fixed
     }
