@@ -193,12 +193,11 @@ class Bound:
         return lambda values: (rank(values), index(values))
 
     def boxed(self, view: GlobalView, build: Callable[[Values], Step]) -> Maker:
-        """Steps with the global box of the op (of its first lane), to tell first touches from later
-        ones. They differ in that alone where the values that somebody asked for are equal."""
+        """Steps with the box of the op. They differ in that alone where the values that somebody
+        asked for are equal."""
         slots = sorted(self.ev.valued)
         key: Callable[[Values], object] = itemgetter(*slots) if slots else lambda values: ()
-        start = self.ev.lanes(view.start, one=True)
-        tensor, first = view.tensor, self.first_thread
+        box = self.box(view)
         made: dict[object, Step] = {}
 
         def at(values: Values) -> Step:
@@ -206,9 +205,15 @@ class Bound:
             step = made.get(alike)
             if step is None:
                 step = made[alike] = build(values)
-            return step.at((tensor, start(values, first)[0]))
+            return step.at(box(values))
 
         return at
+
+    def box(self, view: GlobalView) -> Callable[[Values], Box]:
+        """The global box of the op (of its first lane), to tell first touches from later ones."""
+        at = self.ev.lanes(view.start, one=True)
+        tensor, first = view.tensor, self.first_thread
+        return lambda values: (tensor, at(values, first)[0])
 
     def bytes(self, view: GlobalView) -> int:
         return prod(view.shape) * self.model.schedule.tensor(view.tensor).dtype.bytes
