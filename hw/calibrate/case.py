@@ -52,6 +52,8 @@ class Case:
     of elements of `element` bytes (4: floats).
     `box` passes a map of any rank instead.  `mask` chooses SMs for kernels that read one.
     `dependent` launches the kernel a second time, allowed to start early, with 1 as its p3.
+    `seconds` > 0 launches it again and again for so long and reads the board's power meanwhile, on
+    data of `fill` (kernels/power.cu) in elements of `width` bits.
     """
 
     bench: str
@@ -77,6 +79,9 @@ class Case:
     unit: str = "cycles"
     box: Box | None = None
     dependent: bool = False
+    seconds: float = 0.0
+    fill: int = 1
+    width: int = 16
 
 
 def first(count: int, name: str = "cycles", skip: int = 0) -> Reduce:

@@ -111,16 +111,13 @@ class Lab:
 
     def run(self, case: Case) -> Samples:
         """Launch a case `warmups` + `repeat` times; concatenate the samples of the repeats."""
-        from cuda.bindings import driver
         from cuda.core import LaunchConfig, launch
 
-        kernel = self.code(case.variant).get_kernel(case.kernel)
-        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        (status,) = driver.cuKernelSetAttribute(
-            attribute, case.smem, kernel.handle, driver.CUdevice(0)
-        )
-        if int(status):
-            raise RuntimeError(f"cuKernelSetAttribute: {status}")
+        if case.seconds:
+            from .long_run import long_run
+
+            return long_run(self, case)
+        kernel = self.kernel(case)
         shape: dict[str, Any] = {"grid": case.grid, "block": case.block, "shmem_size": case.smem}
         if case.cluster:
             shape["cluster"] = case.cluster
@@ -141,10 +138,23 @@ class Lab:
             if case.dependent:
                 early = LaunchConfig(**shape, programmatic_stream_serialization=True)
                 launch(self.stream, early, kernel, *args[:6], np.int32(1), *args[7:])
-            samples = case.reduce(self._read(case.words), self.context)
+            samples = case.reduce(self.read(case.words), self.context)
             if turn >= case.warmups:
                 runs.append(samples)
         return {name: np.concatenate([run[name] for run in runs]) for name in runs[-1]}
+
+    def kernel(self, case: Case) -> Any:
+        """The compiled kernel of a case, allowed its shared memory."""
+        from cuda.bindings import driver
+
+        kernel = self.code(case.variant).get_kernel(case.kernel)
+        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        (status,) = driver.cuKernelSetAttribute(
+            attribute, case.smem, kernel.handle, driver.CUdevice(0)
+        )
+        if int(status):
+            raise RuntimeError(f"cuKernelSetAttribute: {status}")
+        return kernel
 
     def _evict(self) -> None:
         """Fill L2 with clean lines of other data; dirty ones would be written back in the run."""
@@ -166,7 +176,7 @@ class Lab:
         if int(status):
             raise RuntimeError(f"cuMemcpyHtoD: {status}")
 
-    def _read(self, words: int) -> Any:
+    def read(self, words: int) -> Any:
         if words > OUT_WORDS:
             raise ValueError(f"{words} words do not fit into {OUT_WORDS}")
         from cuda.bindings import driver

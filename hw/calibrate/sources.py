@@ -14,7 +14,9 @@ from typing import Any
 from .operands import PATTERNS, rewrite
 
 ARCHITECTURE = "sm_90a"
-_WITH_WGMMA = ("wgmma.cu", "mix.cu")
+_WITH_WGMMA = ("wgmma.cu", "mix.cu", "beside.cu", "power.cu")
+_BEHIND_WGMMA = ("mix.cu", "beside.cu", "power.cu")
+KINDS = ("bf16", "e4m3", "tf32")
 KERNELS = Path(__file__).parent / "kernels"
 
 
@@ -35,11 +37,14 @@ def source_of(variant: Variant) -> str:
     """The whole CUDA C++ text: shared code, defines, generated instruction, kernel file."""
     parts = [_text("prelude.cuh")]
     parts += [f"#define {name} {value}" for name, value in variant.defines]
-    if variant.file in _WITH_WGMMA:
-        values = dict(variant.defines)
-        parts.append(_wgmma_function(values["N"], values.get("RS", 0)))
-    if variant.file == "mix.cu":
-        parts.append(_text("wgmma.cu"))
+    values = dict(variant.defines)
+    if variant.file in _WITH_WGMMA and "N" in values:
+        n, rs = values["N"], values.get("RS", 0)
+        parts.append(_wgmma_function(n, rs))
+        if "KIND" in values:
+            parts.append(_wgmma_function(n, rs, KINDS[values["KIND"]], sums=True))
+        if variant.file in _BEHIND_WGMMA:
+            parts += ["#define OWN_KERNEL", _text("wgmma.cu")]
     parts.append(_text(variant.file))
     return "\n".join(parts)
 
@@ -57,23 +62,30 @@ def compile_variant(variant: Variant) -> tuple[Any, str]:
     return code, log.getvalue().strip("\0 \n")
 
 
-def _wgmma_function(n: int, rs: int) -> str:
-    """`wgmma(d, a, b)`: one m64nNk16 instruction on bf16, fp32 accumulators."""
+def _wgmma_function(n: int, rs: int, kind: str = "bf16", *, sums: bool = False) -> str:
+    """`wgmma(d, a, b)`: one m64nN instruction whose K has 32 bytes, fp32 accumulators; with
+    ``sums`` `wgmma_sum(d, a, b, keep)`, which begins a new sum where keep is 0."""
     registers = n // 2
     accumulators = ", ".join(f"%{i}" for i in range(registers))
     outputs = ", ".join(f'"+f"(d[{i}])' for i in range(registers))
     operand = "const u32 (&a)[4]" if rs else "u64 a"
+    transposes = {"bf16": ", 0" if rs else ", 0, 0"}.get(kind, "")
     if rs:
         a = "{" + ", ".join(f"%{registers + i}" for i in range(4)) + "}"
-        b, transposes = registers + 4, "0"
+        b = registers + 4
         inputs = '"r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b)'
     else:
-        a, b, transposes = f"%{registers}", registers + 1, "0, 0"
+        a, b = f"%{registers}", registers + 1
         inputs = '"l"(a), "l"(b)'
+    name, keep, told = "wgmma", "1", ""
+    if sums:
+        name, keep, told = "wgmma_sum", f"%{b + 1}", ", int keep"
+        inputs += ', "r"(keep)'
+    k = {"bf16": 16, "e4m3": 32, "tf32": 8}[kind]
     return (
-        f"DEV void wgmma(float (&d)[{registers}], {operand}, u64 b) {{\n"
-        f'  asm volatile("{{ .reg .pred p; setp.ne.b32 p, 1, 0; '
-        f"wgmma.mma_async.sync.aligned.m64n{n}k16.f32.bf16.bf16 "
-        f'{{{accumulators}}}, {a}, %{b}, p, 1, 1, {transposes}; }}"\n'
+        f"DEV void {name}(float (&d)[{registers}], {operand}, u64 b{told}) {{\n"
+        f'  asm volatile("{{ .reg .pred p; setp.ne.b32 p, {keep}, 0; '
+        f"wgmma.mma_async.sync.aligned.m64n{n}k{k}.f32.{kind}.{kind} "
+        f'{{{accumulators}}}, {a}, %{b}, p, 1, 1{transposes}; }}"\n'
         f"    : {outputs} : {inputs});\n}}\n"
     )

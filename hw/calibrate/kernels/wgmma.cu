@@ -51,7 +51,7 @@ DEV void fill_operands() {
   { float s = 0; _Pragma("unroll") for (int i = 0; i < N / 2; ++i) s += d[i]; \
     if (s == 1.2345e30f) out[1000] = 1; }
 
-#ifndef MMA  // mix.cu has a kernel of its own
+#ifndef OWN_KERNEL  // mix.cu, beside.cu and power.cu have kernels of their own
 // p2 groups; out[wg] = cycles, out[4 + wg] = nanoseconds.
 extern "C" __global__ void __launch_bounds__(THREADS, 1) wgmma_stream(KERNEL_ARGS) {
   OPERANDS;
