@@ -10,7 +10,7 @@ import argparse
 import json
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -124,8 +124,16 @@ def _prepared(load: Load, folder: Path) -> RunSpec:
     if load.operands == "zeros":
         inputs = {name: np.zeros_like(values) for name, values in inputs.items()}
     folder.mkdir()
-    few = {"launches": 1, "warmups": 0}
-    return make_spec(schedule, compiled, inputs, folder, l2="warm", read_outputs=False, **few)
+    return make_spec(
+        schedule,
+        compiled,
+        inputs,
+        folder,
+        launches=1,
+        warmups=0,
+        l2="warm",
+        read_outputs=False,
+    )
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -145,6 +153,7 @@ def main(argv: list[str] | None = None) -> int:
     document: dict[str, Any] = {"schema": 1, "provenance": origin, "rows": rows}
     with tempfile.TemporaryDirectory(prefix="asyncsim-") as name, ThreadPoolExecutor(6) as pool:
         ready = [pool.submit(_prepared, x, Path(name) / str(i)) for i, x in enumerate(LOADS)]
+        wait(ready)  # launches must not wait for a core
         for load, future in zip(LOADS, ready, strict=True):
             scenario = find_scenario(load.scenario)
             row: Row = {

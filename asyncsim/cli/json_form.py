@@ -6,7 +6,7 @@ from pathlib import PurePath
 from typing import Any
 
 from asyncsim.cli.subject import Subject
-from asyncsim.predict.result import Prediction, Verdict
+from asyncsim.predict.result import Prediction, Sustained, Verdict
 from asyncsim.rules import Finding, Place
 
 
@@ -39,7 +39,7 @@ def report_json(
 def _prediction_json(p: Prediction | None) -> dict[str, Any]:
     if p is None:
         keys = ["cycles", "time_us", "clock_mhz", "bound_by", "occupancy", "engines"]
-        return dict.fromkeys([*keys, "l2_read_bytes", "stalls"])
+        return dict.fromkeys([*keys, "l2_read_bytes", "sustained", "stalls"])
     return {
         "cycles": p.cycles,
         "time_us": round(p.time_us, 4),
@@ -53,6 +53,7 @@ def _prediction_json(p: Prediction | None) -> dict[str, Any]:
         },
         "engines": {name: round(share, 4) for name, share in p.engines.items()},
         "l2_read_bytes": p.l2_read_bytes,
+        "sustained": _sustained_json(p.sustained),
         "stalls": [
             {
                 "role": s.role,
@@ -63,6 +64,21 @@ def _prediction_json(p: Prediction | None) -> dict[str, Any]:
             }
             for s in p.stalls
         ],
+    }
+
+
+def _sustained_json(s: Sustained | None) -> dict[str, Any] | None:
+    if s is None:
+        return None
+    return {
+        "cycles": s.cycles,
+        "time_us": round(s.time_us, 4),
+        "clock_mhz": round(s.clock_mhz, 1),
+        "watts": round(s.watts, 1),
+        "limit_w": s.limit_w,
+        "operands": s.operands,
+        "because": s.because,
+        "tflops": round(s.tflops, 1),
     }
 
 

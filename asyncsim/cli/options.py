@@ -88,6 +88,29 @@ def add_timing(parser: CommandParser) -> None:
     )
 
 
+def add_power(parser: CommandParser) -> None:
+    """What the sustained run of ``predict`` rests on."""
+    parser.add_argument(
+        "--operands",
+        choices=("random", "zeros"),
+        default="random",
+        help="of the sustained run (default random): zeros draw less power",
+    )
+    parser.add_argument(
+        "--power-limit", metavar="W", type=_watts, help="of the board (default: the machine's)"
+    )
+
+
+def _watts(text: str) -> float:
+    try:
+        watts = float(text)
+    except ValueError:
+        watts = 0.0
+    if not 0 < watts < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no power; write watts above 0, as 700")
+    return watts
+
+
 def with_parameters(parser: CommandParser, argv: list[str]) -> list[str]:
     """``argv`` with options that the parser does not have turned into ``-p`` pairs."""
     out: list[str] = []

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from asyncsim.cli.output import WIDTH, shorten, table, wrap
 from asyncsim.machine import Machine
-from asyncsim.predict.result import Prediction, Stall
+from asyncsim.predict.result import Prediction, Stall, Sustained
 
 MAX_STALLS = 12
 
@@ -19,6 +19,7 @@ def prediction_text(p: Prediction, machine: Machine) -> str:
     out = [
         f"cycles     {p.cycles:,.0f} on {machine.name}" + _spread(p.spread_pct),
         f"time       {_time(p.time_us)} at {p.clock_mhz:,.0f} MHz",
+        *_sustained(p.sustained),
         wrap(p.bound_by, first="bound by   "),
         wrap(
             f"{per_sm} per SM (limit: {occ.limited_by}), {_waves(occ.waves)}, "
@@ -76,6 +77,21 @@ def _waves(waves: float) -> str:
 
 def _time(us: float) -> str:
     return f"{us:,.3f} us" if us < 100 else f"{us:,.1f} us"
+
+
+def _sustained(s: Sustained | None) -> list[str]:
+    """The same run again and again, and what its clock rests on."""
+    if s is None:
+        return []
+    why = {
+        "power": f"{s.limit_w:,.0f} W limit",
+        "peak power": f"peak power, at {s.watts:,.0f} of {s.limit_w:,.0f} W",
+        "tensor": f"the highest with tensor cores at work, {s.watts:,.0f} of {s.limit_w:,.0f} W",
+        "boost": f"{s.watts:,.0f} of {s.limit_w:,.0f} W",
+    }[s.because]
+    rate = f", {s.tflops:,.0f} TFLOPS" if s.tflops else ""
+    text = f"{_time(s.time_us)}{rate} at {s.clock_mhz:,.0f} MHz: {why}, {s.operands} operands"
+    return [wrap(f"{text} (assumed)", first="sustained  ")]
 
 
 def _spread(pct: float) -> str:

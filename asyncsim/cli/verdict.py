@@ -41,7 +41,15 @@ def prove(subject: Subject, *, quiet: bool, trips: bool = False) -> CheckResult:
 
 
 def prove_and_predict(
-    subject: Subject, machine: Machine, *, l2: str, exact: bool, keep_trace: bool, quiet: bool
+    subject: Subject,
+    machine: Machine,
+    *,
+    l2: str,
+    exact: bool,
+    keep_trace: bool,
+    quiet: bool,
+    operands: str = "random",
+    power_limit_w: float | None = None,
 ) -> tuple[CheckResult, Prediction | None]:
     """The verdict, and the prediction where there is one (not of a deadlock)."""
     schedule = subject.schedule
@@ -54,7 +62,14 @@ def prove_and_predict(
             return with_user_code(
                 subject,
                 lambda: predict(
-                    schedule, machine, exact=exact, l2=l2, keep_trace=keep_trace, progress=tell
+                    schedule,
+                    machine,
+                    exact=exact,
+                    l2=l2,
+                    keep_trace=keep_trace,
+                    operands=operands,
+                    power_limit_w=power_limit_w,
+                    progress=tell,
                 ),
             )
     except ScheduleError as error:

@@ -21,6 +21,7 @@ from typing import Any, get_args, get_type_hints
 from asyncsim.machine.errors import Fault, MachineError
 from asyncsim.machine.lacking import lacking
 from asyncsim.machine.model import Machine
+from asyncsim.machine.power import Power
 from asyncsim.machine.quantity import Curve, Provenance, Unit
 from asyncsim.machine.tensor import Wgmma
 
@@ -29,7 +30,10 @@ MAX_FILE_BYTES = 1 << 18
 MAX_MAGNITUDE = Fraction(2) ** 50
 MAX_LIST = 1000
 MAX_UNKNOWN = 20  # of one table; the rest is counted
-UNITS = ("cycles", "bytes_per_cycle", "bytes", "count", "mhz")
+UNITS = (
+    *("cycles", "bytes_per_cycle", "bytes", "count", "mhz"),
+    *("watts", "picojoules", "share"),
+)
 ABOUT = ("how", "source", "uncertainty", "residual", "conflicts")
 HOWS = ("measured", "inferred", "published", "assumed")
 TEXTS = ("name", "title", "architecture", "date")
@@ -211,7 +215,7 @@ class _Reader:
     def value(self, key: str, unit: Unit, raw: object) -> Any:
         if unit.shape == "fraction":
             value = self.fraction(key, raw)
-            if value == 0 and unit.name in ("bytes_per_cycle", "mhz"):
+            if value == 0 and unit.name in ("bytes_per_cycle", "mhz", "watts"):
                 self.fault(key, "is 0", "a rate must be above 0")
             return value
         if unit.shape == "integer":
@@ -299,7 +303,7 @@ class _Reader:
             )
 
 
-_GROUPS = (Machine.__module__, Wgmma.__module__)
+_GROUPS = (Machine.__module__, Wgmma.__module__, Power.__module__)
 
 
 def _group(hint: Any) -> Any:

@@ -22,6 +22,7 @@ __all__ = [
     "Machine",
     "Mbarrier",
     "Mma",
+    "Power",
     "SetMaxNReg",
     "Smem",
     "Tcgen05",
@@ -34,6 +35,7 @@ from dataclasses import dataclass, fields
 from types import MappingProxyType
 from typing import Any, get_args
 
+from asyncsim.machine.power import Power
 from asyncsim.machine.quantity import (
     Bytes,
     BytesPerCycle,
@@ -293,6 +295,7 @@ class Clock:
     """SM clocks.  A time is cycles over a stated clock."""
 
     boost_mhz: Mhz
+    tensor_mhz: Mhz  # the highest while a tensor core works, however little
     tensor_burst_mhz: Mhz  # the first milliseconds of full tensor load
     tensor_sustained_mhz: Mhz  # after about a second of it
 
@@ -331,6 +334,7 @@ class Machine:
     gst: GlobalStore
     code: Code
     clock: Clock
+    power: Power
     provenance: Mapping[str, Provenance]
 
     def count_by_how(self) -> dict[str, int]:

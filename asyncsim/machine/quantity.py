@@ -16,8 +16,11 @@ __all__ = [
     "CyclesIfAny",
     "How",
     "Mhz",
+    "Picojoules",
     "Provenance",
+    "Share",
     "Unit",
+    "Watts",
     "ticks",
 ]
 
@@ -90,6 +93,9 @@ CyclesCurve = Annotated[Curve, Unit("cycles", "curve")]
 BytesPerCycle = Annotated[Fraction, Unit("bytes_per_cycle", "fraction")]
 BytesPerCycleIfAny = Annotated[Fraction | None, Unit("bytes_per_cycle", "fraction")]
 Mhz = Annotated[Fraction, Unit("mhz", "fraction")]
+Watts = Annotated[Fraction, Unit("watts", "fraction")]
+Picojoules = Annotated[Fraction, Unit("picojoules", "fraction")]
+Share = Annotated[Fraction, Unit("share", "fraction")]
 Bytes = Annotated[int, Unit("bytes", "integer")]
 Count = Annotated[int, Unit("count", "integer")]
 Counts = Annotated[tuple[int, ...], Unit("count", "integers")]

@@ -14,6 +14,7 @@ from asyncsim.errors import ScheduleError, UsageError
 from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule, refuse_unfinished
 from asyncsim.predict.assumed import assumed_share
+from asyncsim.predict.power import OPERANDS, sustained
 from asyncsim.predict.result import CheckResult, Prediction, Verdict
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ def predict(
     l2: str = "cold",
     keep_trace: bool = False,
     ties: bool = True,
+    operands: str = "random",
+    power_limit_w: float | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> tuple[CheckResult, Prediction | None]:
     """Check a schedule, or two that overlap, then simulate: the verdict, and the prediction if the
@@ -36,9 +39,10 @@ def predict(
     A schedule with findings is still predicted when its run ends; a deadlock has no total, so its
     prediction is None, and so is that of one with more rounds of loops than are followed.
     ``ties``: run a short launch again to see how much the order of ties decides; a sweep can do
-    without. ``progress`` is told what begins. Raises UsageError when the schedule is not written
-    for the machine, and ScheduleError for faults that only resolving the op streams shows, and for
-    a clean schedule that simulate cannot follow.
+    without. ``operands`` ("random" or "zeros") and ``power_limit_w`` (the machine's) are those of
+    the sustained run. ``progress`` is told what begins. Raises UsageError when the schedule is not
+    written for the machine, and ScheduleError for faults that only resolving the op streams shows,
+    and for a clean schedule that simulate cannot follow.
     """
     from asyncsim.check import check
     from asyncsim.machine import load_machine
@@ -46,6 +50,8 @@ def predict(
     from asyncsim.stream import StreamLimit
     from asyncsim.sync import SyncFault
 
+    if operands not in OPERANDS:
+        raise UsageError(f"operands = {operands!r}; use {' or '.join(map(repr, OPERANDS))}")
     kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
     for kernel in kernels:
         refuse_unfinished("predict", kernel)
@@ -61,7 +67,13 @@ def predict(
     result = check(schedule)
     say(f"simulating {schedule.name}")
 
-    def run(gpu: Machine, *, keep_trace: bool = False, ties: bool = False) -> Prediction:
+    def run(
+        gpu: Machine,
+        *,
+        keep_trace: bool = False,
+        ties: bool = False,
+        clock_mhz: float | None = None,
+    ) -> Prediction:
         return simulate(
             schedule,
             gpu,
@@ -70,6 +82,7 @@ def predict(
             l2=l2,
             keep_trace=keep_trace,
             ties=ties,
+            clock_mhz=clock_mhz,
         )
 
     try:  # when a finding shows is in the trace
@@ -87,4 +100,11 @@ def predict(
     if result.certified:  # another timing ends, too
         share = assumed_share(prediction, gpu, lambda slow: run(slow).cycles)
         prediction = replace(prediction, assumed_share=share)
-    return result, prediction
+    settled = sustained(
+        prediction,
+        gpu,
+        operands=operands,
+        limit_w=power_limit_w,
+        cycles_at=lambda mhz: run(gpu, clock_mhz=mhz),
+    )
+    return result, replace(prediction, sustained=settled)

@@ -100,6 +100,43 @@ class Stall:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Activity:
+    """What the units of all SMs did in a run. ``sms``: the share of them that had CTAs. ``flops``:
+    products and sums of matrix instructions, by kind ("f16", "f8", "tf32", "i8"; "mma": mma.sync).
+    Bytes: ``smem`` of operands and plain accesses, ``fill`` landed in SMs, ``l2`` fetched by GPCs,
+    ``dram``, ``store`` from SMs to L2. ``ffma``, ``mufu``, ``alu`` (all others): warp instructions
+    of computations that share their pipes."""
+
+    sms: float
+    flops: dict[str, float]
+    smem_bytes: float
+    fill_bytes: float
+    l2_bytes: float
+    dram_bytes: float
+    store_bytes: float
+    ffma: float
+    mufu: float
+    alu: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sustained:
+    """A run repeated without pauses for a second or more. ``clock_mhz`` is what the board holds
+    under ``limit_w`` with ``operands`` ("random" or "zeros"), ``because`` of "power", "peak power",
+    "tensor" (the highest clock while tensor cores work) or "boost"; ``tflops`` counts matrix
+    instructions, 0 without."""
+
+    cycles: float
+    time_us: float
+    clock_mhz: float
+    watts: float
+    limit_w: float
+    operands: str
+    because: str
+    tflops: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Prediction:
     """A predicted run. ``cycles``: first CTA start to last CTA end, in SM cycles.
 
@@ -109,6 +146,7 @@ class Prediction:
     were used, first by how they are known ("measured", "inferred", "published", "assumed"), then by
     table of the machine file, e.g. ``origins["assumed"]["tma"]``; ``assumed``: the sum of the last
     kind.
+    ``activity`` and ``sustained`` are None for programs of two kernels.
     ``assumed_share``: how much of the cycles rests on them, 0..1; None where they are few.
     """
 
@@ -126,3 +164,5 @@ class Prediction:
     assumed_share: float | None = None
     origins: dict[str, dict[str, int]] = field(default_factory=dict)
     spread_pct: float = 0.0
+    activity: Activity | None = None
+    sustained: Sustained | None = None

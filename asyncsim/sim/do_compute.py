@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from asyncsim.stream.operands import Values
 
 PIPES = ("fma", "alu", "mufu", "shuffle", "issue")
+KINDS = ("ffma", "mufu", "others")  # of instructions, as they are counted
 STORE_RUN = 2048  # bytes of a warp's stores that are one request
 LONG_PORT_USE = 2048  # bytes from which a use of the shared-memory port is posted
 
@@ -116,6 +117,7 @@ def _compute_maker(b: Bound, op: ops.Compute) -> Maker:
         step = b.step(compute_in_place if writes else compute, sum(costs))
         step.name, step.value = defn.name, min(costs[0], timed[0][1])
         step.work = tuple(map(sum, zip(*(pipes for _, _, pipes in timed), strict=True)))
+        step.instructions = tuple(map(sum, zip(*map(instructions, phases), strict=True)))
         step.amount = sum(work.lds_bytes + work.sts_bytes for work in phases) * b.warps
         if b.model.products:
             step.beside = beside(numbers, phases, costs, most, spacing)
@@ -191,6 +193,19 @@ def work_ticks(numbers: Numbers, work: Work) -> tuple[int, int, tuple[int, ...]]
     return ticks(max(chain, moving)), ticks(loads), tuple(ticks(p) for p in pipes)
 
 
+def instructions(work: Work) -> tuple[int, ...]:
+    """Warp instructions of a warp, of KINDS."""
+    others = work.alu + work.cvt + work.shuffle + work.lds + work.chain_alu
+    return work.ffma + work.ffma_across + work.ffma_along + work.chain_ffma, work.mufu, others
+
+
+def _count(a: Agent, s: Step) -> None:
+    """The instructions of a whole computation."""
+    warps = len(a.warps.warps)
+    for tally, each in zip(a.cta.sm.issued, s.instructions, strict=True):
+        tally.busy += each * warps
+
+
 def _outer_products(n: Numbers, work: Work) -> Fraction:
     """Cycles of a sub-partition for a warp's outer products: they are limited by the reads of
     their registers, which stop every other instruction as well."""
@@ -213,6 +228,8 @@ def compute(a: Agent, s: Step) -> bool:
     a.comp += lead
     if s.cost > lead or s.shared:
         a.deferred = s
+    else:
+        _count(a, s)
     return True
 
 
@@ -225,6 +242,7 @@ def compute_in_place(a: Agent, s: Step) -> bool:
 
 def arithmetic(a: Agent, s: Step) -> bool:
     """The put-off part: local time, unless warps share the sub-partition's pipes."""
+    _count(a, s)
     if s.shared:
         a.model.clock.post(max(a.t, a.model.clock.now), a.key, _serve_pipes, a)
         return False

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from asyncsim.stream.operands import Values
 
 RUN = 16  # ops that a warp issues before others of the SM have their turn
-_KINDS = {
+KINDS = {
     DType.F16: "f16",
     DType.BF16: "f16",
     DType.TF32: "tf32",
@@ -112,7 +112,7 @@ def matrix_maker(b: Bound, op: ops.MatrixOp) -> Maker:
             own = amount / n.rate("smem.stmatrix_warp") / TICKS_PER_CYCLE
             step = b.step(local, max(ticks(own), n.ticks("smem.store_issue")))
         case ops.MmaSync(a=a, b=right, c=c, d=d):
-            kind = _KINDS[b.model.schedule.element_type(a)]
+            kind = KINDS[b.model.schedule.element_type(a)]
             step = b.step(together, TICKS_PER_CYCLE)
             interval = n.ticks(f"mma.{kind}")
             step.work = interval, n.ticks(f"mma.{kind}_latency") - interval

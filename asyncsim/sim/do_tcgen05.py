@@ -149,11 +149,16 @@ def relinquish(a: Agent, s: Step) -> bool:
 # -- the tensor pipe ---------------------------------------------------------------------------
 
 
+def operand_bytes(op: ops.Tcgen05Mma) -> int:
+    """What an instruction reads from the shared memory of each SM."""
+    rows = op.n // op.cta_group + (op.m // op.cta_group if isinstance(op.a, SmemView) else 0)
+    return rows * SLICE_BYTES
+
+
 def interval(numbers: Numbers, op: ops.Tcgen05Mma) -> int:
     """Ticks between instructions: what the products take, or reading the operands of an SM."""
     products = op.n * numbers.exact(_per_column(op))
-    rows = op.n // op.cta_group + (op.m // op.cta_group if isinstance(op.a, SmemView) else 0)
-    reading = rows * SLICE_BYTES / numbers.rate("smem.port") / TICKS_PER_CYCLE
+    reading = operand_bytes(op) / numbers.rate("smem.port") / TICKS_PER_CYCLE
     if op.cta_group == 2 and reading > products:
         reading += numbers.curve("tcgen05.pair_reading_by_m").at(op.m)
     return ticks(max(products, reading))
@@ -177,8 +182,7 @@ def _mma_maker(b: Bound, op: ops.Tcgen05Mma) -> Maker:
     numbers = b.model.numbers
     step = b.step(issue, numbers.ticks("tcgen05.issue"))
     step.work = (interval(numbers, op), completion(numbers, op))
-    rows = op.n // op.cta_group + (op.m // op.cta_group if isinstance(op.a, SmemView) else 0)
-    step.amount, step.count, step.value = rows * SLICE_BYTES, b.times, op.cta_group
+    step.amount, step.count, step.value = operand_bytes(op), b.times, op.cta_group
     step.name = f"m{op.m}n{op.n}k{op.k}"
     return b.constant(step)
 

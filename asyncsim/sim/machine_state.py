@@ -18,7 +18,7 @@ from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.begin import Begin
 from asyncsim.sim.beside import Late
 from asyncsim.sim.clusters import ClusterState
-from asyncsim.sim.do_compute import PIPES, partition_counts
+from asyncsim.sim.do_compute import KINDS, PIPES, partition_counts
 from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.engine import Clock
 from asyncsim.sim.flights import Flights
@@ -176,6 +176,7 @@ class SmState:
         self.lsu, self.store = Pipe(LSU), Pipe(STORE)
         self.products = [Pipe(TENSOR) for _ in range(4)]  # mma.sync, by sub-partition
         self.pipes = [[Pipe(PIPE) for _ in PIPES] for _ in range(4)]
+        self.issued = [Pipe(kind) for kind in KINDS]  # warp instructions; they serve nothing
         self.tmem = TmemAllocator()
         self.tmem_waiters: list[Agent] = []
         self.maps: dict[str, int] = {}
@@ -188,7 +189,7 @@ class SmState:
     def servers(self) -> list[Pipe | Fifo]:
         """All that serves in order on this SM."""
         pipes = [self.tma, self.reader, self.tensor, self.lsu, self.store, *self.products]
-        return [self.port, self.smem, *chain(pipes, *self.pipes)]
+        return [self.port, self.smem, *chain(pipes, self.issued, *self.pipes)]
 
     def accept(self, now: int, cause: Cause) -> tuple[int, Cause]:
         """When the engine's queue takes one more copy."""

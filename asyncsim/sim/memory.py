@@ -333,6 +333,16 @@ class Memory:
             num, den = self._worth
             self.dram.serve(time, amount * num // den, cause)
 
+    @property
+    def carried(self) -> float:
+        """Bytes that the GPCs of the simulated SMs fetched from L2."""
+        return sum(port.served for port in self._ports.values())
+
+    @property
+    def stored(self) -> float:
+        """Bytes that the simulated SMs stored, and what reductions were worth."""
+        return self._l2_write.served + self._store.served
+
     def utilisation(self, total: int) -> dict[str, float]:
         """Busy share of the shared servers over the run."""
         stores = (self._l2_write, self._store)

@@ -62,6 +62,7 @@ class _Anchor:
     fetches: list[Fetch]
     posted: int
     busy: list[int]
+    held: list[int]
     asked: Fraction
     stalls: list[dict[int, tuple[int, int]]]
     stalled: dict[int, int]
@@ -192,6 +193,7 @@ class Periods:
             fetches=fetches,
             posted=self._clock.posted,
             busy=[server.busy for server in _servers(model)],
+            held=[sm.tensor.held for sm in model.sms],
             asked=model.memory.asked,
             stalls=[{op: (t, n) for op, (t, n) in s.items()} for s in model.stalls],
             stalled={a.key: a.stall_total for a in self._agents()},
@@ -277,6 +279,8 @@ class Periods:
         self._clock.posted += times * (self._clock.posted - anchor.posted)
         for server, busy in zip(_servers(model), anchor.busy, strict=True):
             server.busy += times * (server.busy - busy)
+        for sm, held in zip(model.sms, anchor.held, strict=True):
+            sm.tensor.held += times * (sm.tensor.held - held)
         model.memory.asked += times * (model.memory.asked - anchor.asked)
         for stalls, old in zip(model.stalls, anchor.stalls, strict=True):
             for op, entry in stalls.items():

@@ -54,6 +54,7 @@ def simulate_program(program: Program, machine: Machine, options: Options) -> Pr
         engines=engines,
         l2_read_bytes=round(first.memory.asked) + result.l2_read_bytes,
         stalls=_longest_first(stalls),
+        activity=None,
     )
 
 

@@ -6,6 +6,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.op import GroupKind, Op
 from asyncsim.machine import TICKS_PER_CYCLE
 from asyncsim.predict.result import Prediction, Stall
+from asyncsim.sim.activity import activity
 from asyncsim.sim.machine_state import Model
 from asyncsim.sim.path import LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, bound_by, walk
 
@@ -34,6 +35,7 @@ def prediction(model: Model) -> Prediction:
         trace=model.sms[0].rec.trace() if model.sms and model.sms[0].rec else None,
         assumed=sum(origins.get("assumed", {}).values()),
         origins=origins,
+        activity=activity(model),
     )
 
 

@@ -71,15 +71,21 @@ class Fifo:
     def busy_ticks(self) -> float:
         return self.busy / self._num
 
+    @property
+    def served(self) -> float:
+        """Bytes so far."""
+        return self.busy / self._den
+
 
 class Pipe:
     """A server whose work is given in ticks."""
 
-    __slots__ = ("busy", "free", "label", "last")
+    __slots__ = ("busy", "free", "held", "label", "last")
 
     def __init__(self, label: str) -> None:
         self.label = label
         self.free = self.busy = 0
+        self.held = 0  # of the busy ticks, those in which nothing was served
         self.last: Cause | None = None
 
     def serve(self, time: int, work: int, cause: Cause) -> tuple[int, int, Cause]:
@@ -110,5 +116,6 @@ class Pipe:
         """The server is not free before ``time``: what it did could not be handed on."""
         if time > self.free and self.last is not None:
             self.busy += time - self.free
+            self.held += time - self.free
             self.free = time
             self.last = (time, self.label, self.last[2], self.last[3])

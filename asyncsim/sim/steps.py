@@ -56,10 +56,10 @@ class Step:
     CTA whose barrier it is, and of those that a multicast reaches;
     box: a global box, like: a step that differs in that alone; far: its rows are not adjacent;
     in_registers: A of a wgmma is; work: further ticks, by handler; beside: what a computation takes
-    while wgmma run. light: register arithmetic before it may be finished after it. polls: a wait
-    that only some lanes execute. shared: others of the SM want the same pipes. reads: registers
-    that it waits for, where they are written some time after the issue; writes: those that it
-    writes so.
+    while wgmma run; instructions: of a warp in it, of do_compute.KINDS. light: register arithmetic
+    before it may be finished after it. polls: a wait that only some lanes execute. shared: others
+    of the SM want the same pipes. reads: registers that it waits for, where they are written some
+    time after the issue; writes: those that it writes so.
     """
 
     __slots__ = (
@@ -71,6 +71,7 @@ class Step:
         "count",
         "far",
         "in_registers",
+        "instructions",
         "light",
         "like",
         "name",
@@ -100,6 +101,7 @@ class Step:
         self.polls = self.light = self.shared = self.far = self.in_registers = False
         self.box: Box | None = None
         self.work: tuple[int, ...] = ()
+        self.instructions: tuple[int, ...] = ()
         self.beside: Beside | None = None
         self.reads: tuple[Registers, ...] = ()
         self.writes: Registers | None = None
@@ -114,7 +116,7 @@ class Step:
         step.rank, step.peers, step.states = self.rank, self.peers, self.states
         step.name, step.polls, step.light = self.name, self.polls, self.light
         step.shared, step.far, step.in_registers = self.shared, self.far, self.in_registers
-        step.work, step.beside = self.work, self.beside
+        step.work, step.beside, step.instructions = self.work, self.beside, self.instructions
         step.reads, step.writes, step.like, step.box = self.reads, self.writes, self, box
         return step
 
@@ -132,6 +134,7 @@ class Step:
         return (
             *(self.op_id, self.run, self.cost, self.turn, self.count, self.amount, self.value),
             *(self.barrier, self.rank, self.peers, self.states, self.name, self.work),
+            self.instructions,
             *(self.light, self.polls, self.shared, self.far, self.reads, self.writes),
             *(self.in_registers, self.beside, self.box is None),
         )

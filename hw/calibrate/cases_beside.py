@@ -9,7 +9,17 @@ import numpy as np
 from .case import Case, Context, Reduce, Samples, Words
 from .sources import Variant
 
-OPS = ("ffma", "maximum", "imad", "cvt", "ex2", "ex2_ffma_fadd", "shuffle", "fadd", "ffma_registers")
+OPS = (
+    "ffma",
+    "maximum",
+    "imad",
+    "cvt",
+    "ex2",
+    "ex2_ffma_fadd",
+    "shuffle",
+    "fadd",
+    "ffma_registers",
+)
 N, SLICES, GROUPS = 128, 4, 400  # 102,000 cycles of the tensor core
 EACH = 256  # instructions of a turn
 

@@ -7,7 +7,9 @@ __all__ = ["FILLS", "power_cases"]
 
 from collections.abc import Iterator
 
-from .case import Case, Context, Samples, Words
+import numpy as np
+
+from .case import Case, Context, Reduce, Samples, Words
 from .sources import KINDS, Variant
 
 KB = 1024
@@ -22,10 +24,23 @@ def power_cases() -> Iterator[Case]:
     yield from _wgmma()
     yield from _memory()
     yield from _sm()
+    yield from _both()
 
 
-def _unread(words: Words, context: Context) -> Samples:
-    raise AssertionError("a long run reads its own words")
+def _clocks(words: Words, ctas: int) -> Samples:
+    """Of each CTA cycles and nanoseconds of the same time."""
+    pairs = words[: 2 * ctas].reshape(ctas, 2).astype(float)
+    mhz = np.median(1000 * pairs[:, 0] / np.maximum(pairs[:, 1], 1))
+    return {"mhz": np.array([mhz]), "cycles": np.array([np.median(pairs[:, 0])])}
+
+
+def _each(ctas: int) -> Reduce:
+    return lambda words, context: _clocks(words, ctas)
+
+
+def _together(words: Words, context: Context) -> Samples:
+    """Boxes that the warp of each CTA has loaded."""
+    return _clocks(words, SMS) | {"boxes": np.array([np.median(words[512 : 512 + SMS])])}
 
 
 def _case(
@@ -47,11 +62,12 @@ def _case(
         params | {"ctas": ctas, "data": fill, "turns": turns},
         variant,
         kernel,
-        _unread,
+        _each(ctas),
         grid=ctas,
         block=block,
         smem=smem,
         args=(p[0], p[1], turns, p[2]),
+        words=2 * ctas,
         unit="cycles",
         seconds=SECONDS,
         fill=FILLS.index(fill),
@@ -143,4 +159,31 @@ def _sm() -> Iterator[Case]:
             ctas=ctas,
             block=32 * warps,
             smem=60_000,
+        )
+
+
+def _both() -> Iterator[Case]:
+    """Loads from L2 beside work of the tensor cores on every SM: (N, 0 for none; data; loads)."""
+    for n, fill, loads in (
+        (0, "normal", 1),
+        (128, "zeros", 1),
+        (128, "normal", 1),
+        (64, "normal", 1),
+        (128, "normal", 0),
+    ):
+        turns = CYCLES // (4 * n * 128) if n else 0
+        defines = (("N", n or 128), ("RS", 0), ("KIND", 0), ("D", 4), ("WAIT", 1))
+        yield Case(
+            "power_together",
+            {"n": n, "data": fill, "loads": loads, "turns": 128 * turns},
+            Variant("power.cu", defines),
+            "power_together",
+            _together,
+            grid=SMS,
+            block=288,
+            smem=200_000,
+            args=(turns, 0, CYCLES, loads),
+            words=512 + SMS,
+            seconds=SECONDS,
+            fill=FILLS.index(fill),
         )

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from . import laws_power as power
 from . import points as of
+from . import points_power as of_power
 from .points import SMS, Points
 from .solve import Floats, Model
 
@@ -28,8 +30,8 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """``axis``: which column of x the report draws along, with that label.  ``inferred``: other
-    costs are taken off before the fit."""
+    """``axis``: which column of x the report draws along, with that label; ``across_law``: along
+    what the law itself says.  ``inferred``: other costs are taken off before the fit."""
 
     name: str
     formula: str
@@ -41,6 +43,7 @@ class Law:
     label: str
     axis: int = 0
     inferred: bool = False
+    across_law: bool = False
 
 
 def _engine(theta: Floats, x: Floats) -> Floats:
@@ -240,5 +243,64 @@ LAWS: tuple[Law, ...] = (
         of.cp_rates,
         lambda p, x: np.minimum(p[0], x[:, 0] / p[1]),
         "bytes in flight of one SM",
+    ),
+    Law(
+        "beside",
+        "interval + beside_lost_ffma * FFMA, + beside_lost_alu * ALU, of each sub-partition in it",
+        "beside",
+        "cycles",
+        (
+            Parameter("(interval of wgmma alone)", "cycles", 64),
+            Parameter("wgmma.beside_lost_ffma", "cycles", 0.8),
+            Parameter("wgmma.beside_lost_alu", "cycles", 0.3),
+        ),
+        of.besides,
+        power.beside,
+        "cycles, as the law has them",
+        across_law=True,
+    ),
+    Law(
+        "power",
+        "base + (awake + energies of SMs) * (clock / boost)^(2 voltage) + energies of L2 and DRAM",
+        "power",
+        "watts",
+        (
+            Parameter("power.base", "watts", 130),
+            Parameter("power.voltage", "share", 0.9),
+            Parameter("power.awake", "watts", 10),
+            *(
+                Parameter(key, "picojoules", start)
+                for key, start in (
+                    *(("power.f16", 0.5), ("power.f8", 0.3), ("power.tf32", 1)),
+                    *(("power.f16_zeros", 0.1), ("power.f8_zeros", 0.1), ("power.mma", 1)),
+                    *(("power.smem", 6), ("power.smem_zeros", 3), ("power.fill", 12)),
+                    *(("power.l2", 15), ("(a byte from L2, of zeros)", 15), ("power.dram", 60)),
+                    *(("(a byte from DRAM, of zeros)", 40), ("power.store", 35)),
+                    *(("(a byte written to DRAM)", 45), ("power.ffma", 500)),
+                    *(("power.alu", 400), ("power.mufu", 150)),
+                )
+            ),
+        ),
+        of_power.drawn,
+        power.drawn_watts,
+        "watts, as the law has them",
+        across_law=True,
+    ),
+    Law(
+        "peak_power",
+        "peak - (sum of reckoned energies) * (clock / boost)^1.84",
+        "power",
+        "watts",
+        (
+            Parameter("power.peak", "watts", 2500),
+            Parameter("power.peak_f16", "picojoules", 1.7),
+            Parameter("power.peak_f8", "picojoules", 1.2),
+            Parameter("power.peak_smem", "picojoules", 70),
+            Parameter("power.peak_fill", "picojoules", 20),
+        ),
+        of_power.peaks,
+        power.peak_watts,
+        "watts, as the law has them",
+        across_law=True,
     ),
 )

@@ -26,8 +26,8 @@ FILLING = Variant("power.cu"), Variant("power.cu", (("WIDTH", 8),))  # by 16 and
 def long_run(lab: "Lab", case: Case) -> Samples:
     """Launches one after the other; what is read counts from when things have settled.
 
-    ``watts``, ``celsius``, ``limit``: of the board; ``reasons``: NVML's bits; ``mhz`` and
-    ``cycles``: of each launch, by the SMs' own counters; neither for a case without a kernel.
+    ``watts``, ``celsius``, ``limit``: of the board; ``reasons``: NVML's bits; beside them
+    what the case reduces each launch to, unless it has no kernel.
     """
     from cuda.core import LaunchConfig, launch
 
@@ -41,17 +41,18 @@ def long_run(lab: "Lab", case: Case) -> Samples:
     kernel = lab.kernel(case)
     config = LaunchConfig(grid=case.grid, block=case.block, shmem_size=case.smem)
     args: list[Any] = [lab.out, lab.abort, lab.data, *(np.int32(p) for p in case.args)]
-    marks: list[Any] = []
+    marks: list[Samples] = []
     with Watch(board) as watch:
         begin = time.monotonic()
         settled = begin + SETTLED * case.seconds
         while time.monotonic() < begin + case.seconds:
             launch(lab.stream, config, kernel, *args)
-            words = lab.read(2 * case.grid).reshape(case.grid, 2).astype(float)
+            samples = case.reduce(lab.read(case.words), lab.context)
             if time.monotonic() > settled or not marks:
-                marks.append((np.median(1000 * words[:, 0] / words[:, 1]), np.median(words[:, 0])))
-    mhz, cycles = np.array(marks[1:] or marks).T
-    return {"mhz": mhz, "cycles": cycles, **_board_samples(board, watch, settled)}
+                marks.append(samples)
+    kept = marks[1:] or marks
+    launches = {name: np.concatenate([one[name] for one in kept]) for name in kept[0]}
+    return launches | _board_samples(board, watch, settled)
 
 
 def _board_samples(board: Board, watch: Watch, since: float) -> Samples:

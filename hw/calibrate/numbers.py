@@ -182,7 +182,7 @@ def _of_rule(rule: Rule, values: list[_Evaluated]) -> Number:
     return Number(
         middle,
         rule.unit,
-        "measured" if len(benches) == 1 else "inferred",
+        "measured" if len(benches) <= 1 else "inferred",
         rule.source,
         max(max(v.half for v in values), max(misses)),
         float(np.sqrt(np.mean(np.square(misses)))) if len(values) > 1 else None,

@@ -48,8 +48,8 @@ class _Axis:
 
 def draw(fitted: FittedLaw) -> str:
     """An SVG document."""
-    law, axis = fitted.law, fitted.law.axis
-    xs = [p.x[axis] for p in fitted.points]
+    law = fitted.law
+    xs = _places(fitted)
     ys = [p.y for p in fitted.points]
     log = min(xs) > 0 and max(xs) / min(xs) > 16
     across = _Axis(min(xs), max(xs), _LEFT, _WIDTH - _RIGHT, log)
@@ -74,10 +74,18 @@ def draw(fitted: FittedLaw) -> str:
             if point.series != series:
                 continue
             hollow = fitted.solution.kept[i] < _HALF_OUT
-            x = across(point.x[axis])
+            x = across(xs[i])
             lines.append(_dot(x, up(point.y), colour, hollow))
             lines.append(_dot(x, rest(fitted.solution.residuals[i]), colour, hollow))
     return "\n".join([*lines, "</svg>", ""])
+
+
+def _places(fitted: FittedLaw) -> list[float]:
+    """Of the points across: a column of x, or what the law says."""
+    if fitted.law.across_law:
+        missed = zip(fitted.points, fitted.solution.residuals, strict=True)
+        return [p.y - residual for p, residual in missed]
+    return [p.x[fitted.law.axis] for p in fitted.points]
 
 
 def _coloured(fitted: FittedLaw) -> Iterator[tuple[str, str]]:
@@ -112,6 +120,13 @@ def _legend(series: Sequence[str]) -> Iterator[str]:
 
 def _curve(fitted: FittedLaw, series: str, across: _Axis, up: _Axis, colour: str) -> str:
     """The law along its axis; between points the other columns of x go straight."""
+    if fitted.law.across_law:
+        ends = (across.low, across.high)
+        return (
+            "<path d='M"
+            + "L".join(f"{across(v):.1f} {up(v):.1f}" for v in ends)
+            + ("' fill='none' stroke='#7a7a7a'/>")
+        )
     axis = fitted.law.axis
     own = sorted(p.x for p in fitted.points if p.series == series)
     columns = np.array(own, dtype=float)

@@ -4,6 +4,7 @@ __all__ = [
     "SMS",
     "Point",
     "Points",
+    "besides",
     "block_barriers",
     "bulk_out",
     "cp_rates",
@@ -191,6 +192,20 @@ def dram(rows: Rows) -> Iterator[Point | None]:
 def cp_rates(rows: Rows) -> Iterator[Point | None]:
     for flight in (4 * KB, 8 * KB, 16 * KB, 32 * KB, 64 * KB, 128 * KB, 192 * KB):
         yield _point(rows, (flight,), "cp_rate", {"ctas": 1, "in_flight": flight}, "sm")
+
+
+def besides(rows: Rows) -> Iterator[Point | None]:
+    """x: FFMA and ALU instructions of a sub-partition in an interval of wgmma; exponentials, which
+    cost it nothing, show the interval by itself."""
+    for op in ("ex2", "ffma", "fadd", "maximum", "cvt", "imad"):
+        for a in ("shared", "registers"):
+            for warps in (1, 2):
+                where: Params = {"op": op, "warps": warps, "a": a}
+                point = _point(rows, (0.0, 0.0), "beside", where, "wgmma", f"A in {a}")
+                if point is not None:
+                    count = point.y / rows.median("beside", "cycles", **where)
+                    counts = {"ffma": (count, 0.0), "fadd": (count, 0.0), "ex2": (0.0, 0.0)}
+                    yield replace(point, x=counts.get(op, (0.0, count)))
 
 
 def points_of(points: Points, rows: Rows) -> list[Point]:

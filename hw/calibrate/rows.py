@@ -36,6 +36,10 @@ class Rows:
                 return row
         raise MissingRowError(f"{bench} {metric} {params}")
 
+    def all(self, bench: str) -> list[Row]:
+        """Every row of a benchmark."""
+        return list(self._by_bench.get(bench, []))
+
     def median(self, bench: str, metric: str = "cycles", **params: int | str) -> float:
         value: float = self.row(bench, metric, **params)["median"]
         return value

@@ -8,7 +8,8 @@ __all__ = ["RULES_SINCE"]
 from statistics import median
 
 from . import derive as d
-from .rows import Rows
+from .points_power import held
+from .rows import MissingRowError, Rows
 from .rules import Rule
 
 KB = 1024
@@ -106,8 +107,43 @@ def store_starved(rows: Rows) -> list[float]:
     return [rows.median("mix", "copy", n=n, rs=0, copy="store", lsu="none") for n in (16, 64)]
 
 
+def zeros_of(rows: Rows, level: str) -> float:
+    """Watts beside those of SMs that sleep, for each box of 16 KB in a second, of zeros against
+    random data."""
+    asleep = rows.median("power", "watts", load="sleep")
+
+    def each(data: str, of: str) -> float:
+        where: dict[str, int | str] = {"load": f"load {of}", "depth": 8, "ctas": 132, "data": data}
+        row = rows.row("power", "cycles", **where)
+        turns = float(row["params"]["turns"])
+        boxes = turns * rows.median("power", "mhz", **where) / float(row["median"])
+        return (rows.median("power", "watts", **where) - asleep) / boxes
+
+    near = "l2_private"
+    if level == near:
+        return each("zeros", near) / each("normal", near)
+    return (each("zeros", level) - each("zeros", near)) / (
+        each("normal", level) - each("normal", near)
+    )
+
+
+def _some(values: list[float]) -> list[float]:
+    if not values:
+        raise MissingRowError("power: nothing that the limit holds down")
+    return values
+
+
 def half(values: list[float]) -> float:
     return (max(values) - min(values)) / 2
+
+
+def _beside(op: str, a: str) -> Rule:
+    """Of two warps on each sub-partition; one alone leaves gaps, which is the spread."""
+
+    def cycles(rows: Rows, warps: int = 2) -> float:
+        return rows.median("beside", op=op, warps=warps, a=a)
+
+    return Rule("cycles", "beside", cycles, lambda r: (cycles(r, 1) - cycles(r, 2)) / 2)
 
 
 RULES_SINCE: dict[str, Rule] = {
@@ -170,6 +206,16 @@ RULES_SINCE: dict[str, Rule] = {
     ),
     "smem.remote_load_latency": Rule(
         "cycles", "remote_load", lambda r: r.slope("remote_load", "run", 16, 48)
+    ),
+    "wgmma.beside_alu": _beside("maximum", "shared"),
+    "wgmma.beside_mufu": _beside("ex2_ffma_fadd", "shared"),
+    "wgmma.beside_shuffle": _beside("shuffle", "registers"),
+    "power.limit": Rule("watts", "power", lambda r: r.median("power", "limit", load="sleep")),
+    "power.held": Rule("share", "power", lambda r: median(_some(held(r))), lambda r: half(held(r))),
+    "power.moved_zeros": Rule("share", "power", lambda r: zeros_of(r, "l2_private")),
+    "power.dram_zeros": Rule("share", "power", lambda r: zeros_of(r, "dram")),
+    "clock.tensor": Rule(
+        "mhz", "power", lambda r: r.median("power", "mhz", load="wgmma", ctas=66, data="normal")
     ),
     "l2.capacity": Rule("bytes", "stream", capacity, lambda r: 2e6),
 }

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from .case import Case
-from .cases_both import both_cases
 from .cases_beside import beside_cases
+from .cases_both import both_cases
 from .cases_cluster import cluster_cases
 from .cases_code import code_cases
 from .cases_copy import copy_cases
@@ -44,7 +44,7 @@ CHILD_SECONDS = 240
 CHECKS = (
     *("pairs", "ring", "block_order", "outer_ring", "outer_extra", "outer_sync", "cta_parts"),
     *("clock_operands", "wgmma_release", "bulk_turn", "both", "sends", "power"),
-    *("stream_pitch", "tile_copy_pitch", "tma_store_pitch", "tma_latency_pitch"),
+    *("stream_pitch", "tile_copy_pitch", "tma_store_pitch", "tma_latency_pitch", "power_together"),
 )
 Row = dict[str, Any]
 

@@ -25,6 +25,7 @@ KEYS = [
     "occupancy",
     "engines",
     "l2_read_bytes",
+    "sustained",
     "stalls",
     "measured",
     "error_pct",

@@ -38,8 +38,22 @@ def test_text_has_the_verdict_before_the_cycles(cli) -> None:  # type: ignore[no
         "verdict    clean: no interleaving breaks a rule",
     ]
     heads = [line[:11].strip() for line in lines[3:] if line[:11].strip()]
-    assert heads[:4] == ["cycles", "time", "bound by", "occupancy"]
+    assert heads[:4] == ["cycles", "time", "sustained", "bound by"]
     assert max(map(len, lines)) <= 80
+
+
+def test_a_sustained_run_names_its_limit_and_its_operands(cli) -> None:  # type: ignore[no-untyped-def]
+    def sustained(*argv: str) -> str:
+        lines = cli("predict", *RING, *argv).out.splitlines()
+        return next(line for line in lines if line.startswith("sustained"))
+
+    assert sustained().endswith("of 700 W, random operands (assumed)")
+    assert "at 1,980 MHz: " in sustained()
+    assert sustained("--power-limit", "140").endswith("140 W limit, random operands (assumed)")
+    assert sustained("--operands", "zeros").endswith("of 700 W, zeros operands (assumed)")
+    done = cli("predict", *RING, "--power-limit", "-5")
+    assert done.code == 2
+    assert "'-5' is no power; write watts above 0, as 700" in done.err
 
 
 def test_a_racy_schedule_is_predicted_under_its_verdict(cli) -> None:  # type: ignore[no-untyped-def]

@@ -66,7 +66,7 @@ def value_of(machine: Machine, key: str) -> str | None:
 
 
 def _names(field: str, name: str) -> bool:
-    units = ("", "_cycles", "_bytes_per_cycle", "_bytes", "_mhz")
+    units = ("", "_cycles", "_bytes_per_cycle", "_bytes", "_mhz", "_watts", "_picojoules", "_share")
     return any(field == name + unit for unit in units)
 
 

@@ -234,7 +234,7 @@ LEFT_OUT = {
     Flights: set(),
     Scoreboard: set(),
     Fifo: {"busy", "label", "_whole_num", "_whole_den", "_den"},
-    Pipe: {"busy", "label"},
+    Pipe: {"busy", "held", "label"},
     Late: set(),
     Step: {"op", "like"},  # op_id says which; one of those that it is equal to
     Contents: {"_boxes", "_held", "_capacity", "record", "passed"},  # followed box by box
@@ -277,6 +277,7 @@ FIELDS = {
     Contents: set(),
     Step: {
         *("amount", "barrier", "beside", "box", "cost", "count", "far", "in_registers"),
+        "instructions",
         *("light", "name", "op_id", "peers", "polls", "rank", "reads", "run", "shared"),
         *("states", "turn", "value", "work", "writes"),
     },
@@ -312,18 +313,8 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
     sm = model.sms[0]
     cta = Cta(sm, 0, 0, 0, (0, "", 0, None), ClusterState(1, 1))
     assert set(vars(sm)) == {
-        *(
-            "late",
-            "tma",
-            "reader",
-            "port",
-            "tensor",
-            "smem",
-            "lsu",
-            "store",
-            "pipes",
-            "products",
-        ),  # servers
+        *("late", "tma", "reader", "port", "tensor", "smem", "lsu", "store", "pipes"),  # servers
+        *("products", "issued"),
         *("starts", "landing", "operand_bytes", "operand_ticks", "tmem", "tmem_waiters", "maps"),
         "operands_in_registers",
         *("model", "index", "key", "queue_depth", "warpgroups", "rec"),  # fixed

@@ -10,6 +10,7 @@ from asyncsim.cli.options import (
     CommandParser,
     add_json,
     add_machine,
+    add_power,
     add_scenario,
     add_strict,
     add_timing,
@@ -22,11 +23,12 @@ from asyncsim.cli.verdict import EXIT_OF, prove_and_predict
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """SCENARIO, its parameters, the machine, the L2 state, timelines, ``--json``."""
+    """SCENARIO, its parameters, the machine, the L2 state, power, timelines, ``--json``."""
     add_scenario(parser)
     add_machine(parser)
     add_strict(parser)
     add_timing(parser)
+    add_power(parser)
     add_json(parser)
 
 
@@ -42,6 +44,8 @@ def run(args: Namespace) -> ExitCode:
         exact=args.exact,
         keep_trace=keep_trace,
         quiet=args.json,
+        operands=args.operands,
+        power_limit_w=args.power_limit,
     )
     verdict = result.under(strict=args.strict)
     if args.json:
