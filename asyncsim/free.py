@@ -32,9 +32,10 @@ def _one_a_sm(machine: Machine) -> tuple[int, ...]:
 
 Stages = Annotated[int, Free(range(1, 9))]
 TileM = Annotated[int, Free((64, 128, 256))]
-TileN = Annotated[int, Free((128, 192, 256))]
+TileN = Annotated[int, Free((64, 128, 192, 256))]
 Warpgroups = Annotated[int, Free((1, 2))]
 Buffers = Annotated[int, Free((1, 2))]
+Splits = Annotated[int, Free((1, 2, 4, 8, 16, 32))]
 Switch = Annotated[int, Free((0, 1))]
 Band = Annotated[int, Free((4, 8, 16))]
 OneCtaPerSm = Annotated[int, Free(_one_a_sm)]

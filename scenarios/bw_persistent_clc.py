@@ -96,7 +96,7 @@ def bw_persistent_clc(
     stages: Stages = 4,
     slots: Buffers = 2,
     buffers: Buffers = 2,
-    responses: Stages = 3,
+    responses: int = 3,
     f32: int = 0,
     band: Band = 8,
     twin: str = "",

@@ -10,7 +10,7 @@ from __future__ import annotations
 from asyncsim import Rule, ScheduleBuilder, ScheduleError, minimum
 from asyncsim.build.value import Index
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import OneCtaPerSm, Stages, TileM, TileN, Twin, Warpgroups, scenario
+from asyncsim.scenario import OneCtaPerSm, Splits, Stages, TileM, TileN, Twin, Warpgroups, scenario
 from asyncsim.scenarios.gemm_epilogue import Epilogue
 from asyncsim.scenarios.gemm_operands import Blocks, Operands, Roles
 from asyncsim.scenarios.gemm_raster import Raster
@@ -56,7 +56,7 @@ def split_k(
     m: int = 512,
     n: int = 512,
     k: int = 16384,
-    splits: int = 16,
+    splits: Splits = 16,
     block_m: TileM = 128,
     block_n: TileN = 256,
     block_k: int = 64,

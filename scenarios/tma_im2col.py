@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from asyncsim import Rule, ScheduleBuilder, ScheduleError
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Stages, Twin, scenario
+from asyncsim.scenario import Stages, TileN, Twin, scenario
 
 PIXELS, CHANNELS = 128, 64
 SWIZZLE = 2 * CHANNELS
@@ -59,7 +59,7 @@ def tma_im2col(
     channels: int = 128,
     filters: int = 128,
     size: int = 3,
-    block_n: int = 128,
+    block_n: TileN = 128,
     stages: Stages = 4,
     twin: str = "",
 ) -> Schedule:

@@ -3,6 +3,17 @@
 from asyncsim.advise.advise import Interrupted, advise
 from asyncsim.advise.result import Advice, Relief, Step, Why
 from asyncsim.advise.space import Space
-from asyncsim.advise.trial import Status, Trial
+from asyncsim.advise.trial import Measured, Status, Trial
 
-__all__ = ["Advice", "Interrupted", "Relief", "Space", "Status", "Step", "Trial", "Why", "advise"]
+__all__ = [
+    "Advice",
+    "Interrupted",
+    "Measured",
+    "Relief",
+    "Space",
+    "Status",
+    "Step",
+    "Trial",
+    "Why",
+    "advise",
+]

@@ -15,9 +15,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from asyncsim.advise.result import Advice, Relief, Step, Why, rank
+from asyncsim.advise.result import Advice, Relief, Step, Why, predicted_rank
 from asyncsim.advise.space import Space, neighbours, space_of
-from asyncsim.advise.trial import Status, Subject, Trial, own_version
+from asyncsim.advise.trial import Measured, Status, Subject, Trial, own_version
 from asyncsim.advise.workers import (
     SILENCE,
     Foreign,
@@ -56,6 +56,7 @@ def advise(
     limit_s: float = LIMIT_S,
     executor: Executor | None = None,
     jobs: int | None = None,
+    measure: Callable[[Sequence[Trial]], Sequence[Measured]] | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> Advice:
     """Predict every combination of the free parameters, prove the fastest, explain the best.
@@ -65,6 +66,7 @@ def advise(
     ``limit_s``: seconds for each step of a combination. Work goes to ``executor``, any of
     concurrent.futures, or to ``jobs`` processes, by default one for each CPU; 1 works here. With
     processes the caller is a module that can be imported (``if __name__ == "__main__":``).
+    ``measure`` is given the ``top`` fastest; of those the fastest measured is the best.
     Raises UsageError, Interrupted with what was finished, and MachineError.
     """
     from asyncsim.catalog import find_scenario
@@ -82,6 +84,8 @@ def advise(
     try:
         sweep.predict()
         sweep.prove(len(space) if prove_all else top)
+        if measure is not None:
+            sweep.measure(measure, top)
         why = sweep.explain()
     except KeyboardInterrupt:
         raise Interrupted(sweep.advice(interrupted=True)) from None
@@ -154,7 +158,7 @@ class _Sweep:
         hopeful = (Status.CLEAN, Status.UNCHECKED)
         ranked = sorted(
             (i for i, t in self._trials.items() if t.status in hopeful),
-            key=lambda i: rank(self._trials[i]),
+            key=lambda i: predicted_rank(self._trials[i]),
         )
         return [i for i in ranked[:top] if self._trials[i].status is Status.UNCHECKED]
 
@@ -164,6 +168,13 @@ class _Sweep:
             self._trials[which[n]] = _trial(result, trials[n].params)
             proven = sum(t.status is Status.CLEAN for t in self._trials.values())
             self._tell(f"checking {self._subject.scenario.name}: {proven} clean")
+
+    def measure(self, measure: Callable[[Sequence[Trial]], Sequence[Measured]], top: int) -> None:
+        """Have the fastest run."""
+        clean = (i for i, t in self._trials.items() if t.status is Status.CLEAN)
+        first = sorted(clean, key=lambda i: predicted_rank(self._trials[i]))[:top]
+        for i, found in zip(first, measure([self._trials[i] for i in first]), strict=True):
+            self._trials[i] = replace(self._trials[i], measured=found)
 
     def explain(self) -> Why:
         """Why the best one is: what binds it, and what its neighbours are like."""

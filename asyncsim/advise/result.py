@@ -55,7 +55,8 @@ class Advice:
 
     @property
     def ranked(self) -> tuple[Trial, ...]:
-        """The proven-clean schedules, fastest first; of equal ones that with less shared memory."""
+        """The proven-clean schedules, best first: those that were measured by measured cycles, then
+        the others by predicted time; of equal ones that with less shared memory."""
         return tuple(sorted(self.of(Status.CLEAN), key=rank))
 
     @property
@@ -64,10 +65,9 @@ class Advice:
         return next(iter(self.ranked), None)
 
     @property
-    def fastest_measured(self) -> Trial | None:
-        """Of those that were measured without trouble."""
-        ran = [t for t in self.trials if t.measured and not t.measured.trouble]
-        return min(ran, key=lambda t: (t.measured and t.measured.cycles) or 0.0, default=None)
+    def foreseen(self) -> Trial | None:
+        """The one that is predicted to be the best, whatever was measured."""
+        return min(self.of(Status.CLEAN), key=predicted_rank, default=None)
 
     @property
     def counts(self) -> Mapping[Status, int]:
@@ -79,7 +79,16 @@ class Advice:
         return tuple(t for t in self.trials if t.status is status)
 
 
-def rank(trial: Trial) -> tuple[float, int]:
+def rank(trial: Trial) -> tuple[int, float, int]:
+    """Measured ones first, and last those that failed then."""
+    time, smem = predicted_rank(trial)
+    m = trial.measured
+    if m is None:
+        return 1, time, smem
+    return (2, time, smem) if m.trouble or m.cycles is None else (0, m.cycles, smem)
+
+
+def predicted_rank(trial: Trial) -> tuple[float, int]:
     """By predicted time, then by shared memory."""
     p = trial.prediction
     return (p.time_us, p.occupancy.smem_bytes) if p else (float("inf"), 0)

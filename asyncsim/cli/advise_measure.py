@@ -2,38 +2,31 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
 
-from asyncsim.advise.result import Advice
 from asyncsim.advise.trial import Measured, Trial
-from asyncsim.cli.progress import working
+from asyncsim.cli.progress import Tell
 
 OUR_OWN = ("CompileError", "EnvironmentError_", "ScheduleError")
 """Errors of a row that say nothing of the schedule."""
 
 
-def measured(advice: Advice, spec: str, top: int, *, quiet: bool) -> Advice:
-    """The same with ``measured`` of its ``top`` fastest, each verified and timed.
+def measure_on_gpu(spec: str, l2: str, tell: Tell, trials: Sequence[Trial]) -> list[Measured]:
+    """Each verified and timed. ``spec``: how the command line names the scenario.
 
-    ``spec``: how the command line names the scenario. Raises EnvironmentError_.
+    Raises EnvironmentError_.
     """
     from asyncsim.hw.configuration import Configuration
     from asyncsim.hw.launch.child_process import Child
-    from asyncsim.hw.measure import Row, measure
+    from asyncsim.hw.measure import measure
 
-    chosen = advice.ranked[:top]
-    sets = [Configuration(scenario=spec, params=dict(t.params), l2=advice.l2) for t in chosen]
-    found: dict[int, Row] = {}
-    with Child() as child, working("measuring", quiet=quiet) as tell:
-        for i, (row, _) in enumerate(measure(sets, child)):
-            found[id(chosen[i])] = row
-            tell(f"measuring {advice.scenario}: {i + 1} of {len(chosen)}")
-
-    def with_row(trial: Trial) -> Trial:
-        row = found.get(id(trial))
-        return trial if row is None else replace(trial, measured=_of(row))
-
-    return replace(advice, trials=tuple(with_row(t) for t in advice.trials))
+    sets = [Configuration(scenario=spec, params=dict(t.params), l2=l2) for t in trials]
+    found = []
+    with Child() as child:
+        for row, _ in measure(sets, child):
+            found.append(_of(row))
+            tell(f"measuring {len(found)} of {len(sets)}")
+    return found
 
 
 def _of(row: dict[str, object]) -> Measured:

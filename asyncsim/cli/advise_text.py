@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from asyncsim.advise.result import Advice, Relief, Step, rank
+from asyncsim.advise.result import Advice, Relief, Step, predicted_rank
 from asyncsim.advise.rows import row
 from asyncsim.advise.trial import Status, Trial
 from asyncsim.cli.output import table, wrap
@@ -62,7 +62,7 @@ def _ranking(advice: Advice, shown: Sequence[Trial], best: Prediction) -> str:
         p = t.prediction
         assert p is not None
         cells = [str(t.params[n]) for n in names]
-        cells += [f"{p.cycles:,.0f}", f"{p.time_us:,.2f}", _percent(p.time_us, best.time_us)]
+        cells += [f"{p.cycles:,.0f}", f"{p.time_us:,.2f}", _slower(t, shown[0])]
         if measured:
             cells.append(_measured(t))
         rows.append([*cells, _loss(p, best)])
@@ -74,6 +74,16 @@ def _measured(trial: Trial) -> str:
     if m is None:
         return ""
     return "trouble" if m.trouble else f"{m.cycles or 0:,.0f}"
+
+
+def _slower(trial: Trial, best: Trial) -> str:
+    """By measured cycles where both were measured, else by predicted time."""
+    if (m := trial.measured) and m.trouble:
+        return ""
+    if m and m.cycles and best.measured and best.measured.cycles:
+        return _percent(m.cycles, best.measured.cycles)
+    assert trial.prediction is not None and best.prediction is not None
+    return _percent(trial.prediction.time_us, best.prediction.time_us)
 
 
 def _loss(p: Prediction, best: Prediction) -> str:
@@ -102,9 +112,9 @@ def _why(advice: Advice, best: Trial, p: Prediction) -> Iterator[str]:
         yield _line("next" if i == 0 else "then", _relief(relief, p, also=i > 0))
     for i, step in enumerate(advice.why.steps):
         yield _line("a step" if i == 0 else "", _step(step, best, p))
-    yield from _fastest(advice, best)
-    near = [t for t in advice.trials if rank(t) < (p.time_us * (1 + ALIKE), 0)]
-    if len(near) > 1 and advice.fastest_measured is None:
+    yield from _foreseen(advice, best)
+    near = [t for t in advice.trials if predicted_rank(t) < (p.time_us * (1 + ALIKE), 0)]
+    if len(near) > 1 and best.measured is None:
         yield _line(
             "alike",
             f"{len(near)} combinations are predicted within {100 * ALIKE:.0f} % of the best, "
@@ -112,19 +122,18 @@ def _why(advice: Advice, best: Trial, p: Prediction) -> Iterator[str]:
         )
 
 
-def _fastest(advice: Advice, best: Trial) -> Iterator[str]:
-    """What the GPU says of the choice."""
-    first, m = advice.fastest_measured, best.measured
-    no_time = f"the best has no time: {m.trouble}" if m and m.trouble else ""
+def _foreseen(advice: Advice, best: Trial) -> Iterator[str]:
+    """What the GPU says of the choice that was predicted."""
+    first = advice.foreseen
+    if first is None or first.measured is None:
+        return
     if first is best:
-        yield _line("measured", "the best is the fastest of those measured, too")
-    elif first is not None and first.measured and first.measured.cycles:
-        more = f"the best takes {_percent((m and m.cycles) or 0.0, first.measured.cycles)} more"
-        where = _pairs({name: first.params[name] for name in advice.space.vary})
-        text = f"{where} is the fastest of those measured; {no_time or more}"
-        yield _line("measured", text)
-    elif no_time:
-        yield _line("measured", no_time)
+        yield _line("measured", "the fastest of those measured, as predicted")
+        return
+    where = _pairs({name: first.params[name] for name in advice.space.vary})
+    slower = _slower(first, best)
+    what = f"takes {slower} more" if slower else f"failed: {first.measured.trouble}"
+    yield _line("measured", f"the fastest; {where}, predicted to be, {what}")
 
 
 def _relief(relief: Relief, best: Prediction, *, also: bool) -> str:

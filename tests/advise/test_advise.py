@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -14,9 +15,11 @@ from asyncsim.advise import Advice, Interrupted, Status, advise
 from asyncsim.advise.relief import NUMBERS, binding, relieved
 from asyncsim.advise.result import rank
 from asyncsim.catalog import find_scenario
+from asyncsim.check import check
 from asyncsim.errors import UsageError
 from asyncsim.machine import load_machine
-from asyncsim.sim import path
+from asyncsim.predict import CheckResult, Verdict
+from asyncsim.sim import path, simulate
 from tests.advise.kernels import DIES, ENDLESS, FINE, HANG, RACE, behaving
 
 RING = {"ctas": 1, "tiles": 8, "tile_bytes": 1024, "ffma": 8}
@@ -224,3 +227,30 @@ def test_equal_predictions_prefer_less_shared_memory() -> None:
 def test_a_deadlock_is_no_candidate() -> None:
     advice = advise(behaving, vary={"how": (HANG,)}, jobs=1)
     assert advice.best is None and advice.ranked == ()
+
+
+def test_what_is_not_decided_is_never_recommended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its prediction says; it is counted apart, with its reason."""
+
+    def only_two_stages(schedule: Any) -> CheckResult:
+        if schedule.smem_bytes < 3 * 1024:
+            return check(schedule)
+        return CheckResult(verdict=Verdict.INCOMPLETE, note="the search ended")
+
+    monkeypatch.setattr(sys.modules["asyncsim.check"], "check", only_two_stages)
+    advice = advise(behaving, vary={"stages": (1, 2, 3)}, jobs=1, top=1)
+    assert [t.status.value for t in advice.trials] == ["clean", "clean", "incomplete"]
+    assert advice.best is not None and advice.best.params["stages"] == 2
+    (left_out,) = advice.of(Status.INCOMPLETE)
+    assert left_out.why == "the search ended" and left_out.cycles < advice.best.cycles
+
+
+def test_a_proof_without_a_certificate_predicts_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    def uncertified(schedule: Any) -> CheckResult:
+        return replace(check(schedule), certified=False)
+
+    monkeypatch.setattr(sys.modules["asyncsim.check"], "check", uncertified)
+    (trial,) = advise(behaving, vary={"stages": (2,)}, jobs=1).trials
+    assert (trial.status, trial.certified) == (Status.CLEAN, False)
+    schedule = behaving.build({"stages": 2})
+    assert trial.prediction == simulate(schedule, load_machine("h200"), certified=False)

@@ -145,22 +145,24 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 MEASURE = ("advise", KERNELS, "--how", 0, "--jobs", 1, "--top", 2, "--measure")
 
 
-def test_measured_cycles_stand_beside_the_predicted(cli: Any, gpu: pytest.MonkeyPatch) -> None:
+def test_the_fastest_measured_is_the_best(cli: Any, gpu: pytest.MonkeyPatch) -> None:
     gpu.setattr("asyncsim.hw.measure.measure", measured_rows({3: 3000.0, 2: 2500.0}))
     done = cli(*MEASURE)
     assert done.code == 0
     _, ranking, why = done.out.split("\n\n")
-    lines = ranking.splitlines()
-    assert "slower  measured  bound" in lines[0]
-    assert [line.split()[5] for line in lines[1:]] == ["3,000", "2,500"]
-    assert why.startswith("best       stages=3\n")
-    assert why.endswith(
-        "\nmeasured   stages=2 is the fastest of those measured; the best takes 20.0 % more\n"
-    )
+    lines = [line.split() for line in ranking.splitlines()]
+    assert lines[0][4:6] == ["slower", "measured"]
+    assert [(w[0], w[3], w[5]) for w in lines[1:]] == [
+        ("2", "0.0", "2,500"),
+        ("3", "20.0", "3,000"),
+    ]
+    assert why.startswith("best       stages=2\n")
+    assert "\na step     stages 2 -> 1: " in why
+    assert why.endswith("\nmeasured   the fastest; stages=3, predicted to be, takes 20.0 % more\n")
     gpu.setattr("asyncsim.hw.measure.measure", measured_rows({3: 3000.0, 2: 3500.0}))
-    assert cli(*MEASURE).out.endswith(
-        "\nmeasured   the best is the fastest of those measured, too\n"
-    )
+    done = cli(*MEASURE)
+    assert "best       stages=3\n" in done.out
+    assert done.out.endswith("\nmeasured   the fastest of those measured, as predicted\n")
     report = json.loads(cli(*MEASURE, "--json").out)
     assert [t["measured_cycles"] for t in report["ranked"]] == [3000.0, 3500.0]
 
@@ -169,9 +171,10 @@ def test_wrong_data_contradicts_the_verdict(cli: Any, gpu: pytest.MonkeyPatch) -
     gpu.setattr("asyncsim.hw.measure.measure", measured_rows({3: 3000.0, 2: 2500.0}, broken=3))
     done = cli(*MEASURE)
     assert done.code == 5
+    assert "best       stages=2\n" in done.out
     assert done.out.endswith(
-        "\nmeasured   stages=2 is the fastest of those measured; the best has no time: 3 of\n"
-        "           8 elements of 1 of 1 CTAs differ\n"
+        "\nmeasured   the fastest; stages=3, predicted to be, failed: 3 of 8 elements of 1\n"
+        "           of 1 CTAs differ\n"
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import Namespace
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,9 @@ def add_arguments(parser: CommandParser) -> None:
     )
     parser.add_argument("--scheduler", metavar="ADDRESS", help="a Dask cluster does the work")
     parser.add_argument(
-        "--measure", action="store_true", help="run the N fastest on the GPU at hand, too"
+        "--measure",
+        action="store_true",
+        help="run the N fastest on the GPU at hand: choose among them",
     )
     parser.add_argument("--out", "-o", metavar="PATH", help="write all results, .parquet")
     add_json(parser)
@@ -72,10 +75,6 @@ def run(args: Namespace) -> ExitCode:
 
     _refuse(args)
     advice = _advice(args)
-    if args.measure:
-        from asyncsim.cli.advise_measure import measured
-
-        advice = measured(advice, args.scenario, args.top, quiet=args.json)
     _write(args, advice)
     if args.json:
         emit_json(advice_json(advice, args.top))
@@ -110,6 +109,7 @@ def _refuse(args: Namespace) -> None:
 def _advice(args: Namespace) -> Advice:
     from asyncsim.advise import Interrupted, advise
     from asyncsim.advise.dask import dask_executor
+    from asyncsim.cli.advise_measure import measure_on_gpu
     from asyncsim.cli.sweep import parse_over
 
     scenario = load_scenario(args.scenario)
@@ -129,6 +129,9 @@ def _advice(args: Namespace) -> Advice:
                 limit_s=args.limit,
                 executor=executor,
                 jobs=args.jobs,
+                measure=partial(measure_on_gpu, args.scenario, args.l2, tell)
+                if args.measure
+                else None,
                 progress=tell,
             )
         except Interrupted as stopped:
