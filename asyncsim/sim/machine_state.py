@@ -270,8 +270,12 @@ class Cta:
         for i, c in enumerate(model.classes):
             a = Agent(model, self, i, sm.key + 1 + slot * len(model.classes) + i)
             a.rec = sm.rec
-            program, of = model.program, (model.binders[i], block, c.first, given)
-            a.stream = noted(a, program.bound(*of)) if a.rec else program.joined(*of)
+            program, binder = model.program, model.binders[i]
+            of = (binder, block, c.first, given)
+            if a.rec is None:
+                a.stream = program.joined(*of)
+            else:
+                a.stream = noted(a, program.bound(*of, reads=binder.reads))
             self.agents.append(a)
             if model.in_warpgroup[i]:
                 groups.setdefault((c.role, c.first // 4), []).append(a)

@@ -128,11 +128,17 @@ class Program:
         return self.bound(Together(own, more) if more else own, block, warp)
 
     def bound(
-        self, binder: Binder[T], block: tuple[int, int, int], warp: int, given: Given | None = None
+        self,
+        binder: Binder[T],
+        block: tuple[int, int, int],
+        warp: int,
+        given: Given | None = None,
+        *,
+        reads: Reads = shared_operands,
     ) -> Iterator[tuple[T, tuple[int, ...]]]:
         """The same stream with the operands resolved by another ``binder`` (evaluate has one), and
-        the tiles that are handed out ``given`` by another one."""
-        return self._bound(binder, block, warp, given, shared_operands, joins=False)
+        the tiles that are handed out ``given`` by another one. ``reads``: what it wants of them."""
+        return self._bound(binder, block, warp, given, reads, joins=False)
 
     def joined(
         self, binder: Joining[T], block: tuple[int, int, int], warp: int, given: Given | None = None

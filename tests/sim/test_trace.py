@@ -6,6 +6,7 @@ from collections import defaultdict
 from itertools import pairwise
 
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
+from asyncsim.scenarios.multicast_gemm import multicast_gemm
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from asyncsim.sim import simulate
@@ -17,6 +18,20 @@ def trace_of(schedule) -> Trace:  # type: ignore[no-untyped-def]
     trace = simulate(schedule, H200, certified=True, keep_trace=True).trace
     assert trace is not None
     return trace
+
+
+def test_a_trace_changes_nothing() -> None:
+    """One SM is traced, the others are not: they share what makes the steps of their streams."""
+    for schedule in (
+        multicast_gemm.build({"m": 256, "n": 256, "k": 256, "ctas": 2, "narrow": 1}),
+        multicast_gemm.build({"m": 256, "n": 512, "k": 512, "ctas": 2}),
+        ws_gemm.build({"m": 256, "n": 256, "k": 512}),
+    ):
+        plain, traced = (
+            simulate(schedule, H200, certified=True, keep_trace=kept).cycles
+            for kept in (False, True)
+        )
+        assert plain == traced
 
 
 def test_spans_of_a_track_do_not_overlap() -> None:
