@@ -268,7 +268,7 @@ def _serve_pipes(a: Agent) -> None:
     part, works, rest = left, s.work, s.cost - s.value
     counts = a.model.partitions[a.index]
     if s.beside is not None and sm.tensor.free > now:
-        until = max(until for until, n in zip(sm.late.until(sm.tensor), counts, strict=True) if n)
+        until = max([t for t, n in zip(sm.late.until(sm.tensor), counts, strict=True) if n])
         if until > now:
             part, works = s.beside.part(until, now, left), s.beside.pipes
             rest = max(rest, s.beside.own - s.value)

@@ -199,6 +199,9 @@ class Agent:
         link, at = self.seg_cause, self.seg_t
         if t == at:
             return link
+        if not self.sync and not self.comp:
+            self.seg_cause, self.seg_t = after(link, t, self.issue_label), t
+            return self.seg_cause
         if self.sync:
             at = min(t, at + self.sync)
             link = after(link, at, SYNC)
