@@ -2,7 +2,8 @@
 
 Predicting a combination and proving it cost about the same. All are predicted, but proven from the
 fastest downwards only, until as many clean ones are found as asked for: those behind can only be
-slower. What was not proven is not recommended, and says so.
+slower. What was not proven is not recommended, and says so. The best is the proven one that is
+fastest in a sustained run.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from asyncsim.advise.result import Advice, Relief, Step, Why, predicted_rank
+from asyncsim.advise.result import Advice, Relief, Step, Why, single_rank
 from asyncsim.advise.space import Space, neighbours, space_of
 from asyncsim.advise.trial import Measured, Status, Subject, Trial, own_version
 from asyncsim.advise.workers import (
@@ -158,7 +159,7 @@ class _Sweep:
         hopeful = (Status.CLEAN, Status.UNCHECKED)
         ranked = sorted(
             (i for i, t in self._trials.items() if t.status in hopeful),
-            key=lambda i: predicted_rank(self._trials[i]),
+            key=lambda i: single_rank(self._trials[i]),
         )
         return [i for i in ranked[:top] if self._trials[i].status is Status.UNCHECKED]
 
@@ -172,7 +173,7 @@ class _Sweep:
     def measure(self, measure: Callable[[Sequence[Trial]], Sequence[Measured]], top: int) -> None:
         """Have the fastest run."""
         clean = (i for i, t in self._trials.items() if t.status is Status.CLEAN)
-        first = sorted(clean, key=lambda i: predicted_rank(self._trials[i]))[:top]
+        first = sorted(clean, key=lambda i: single_rank(self._trials[i]))[:top]
         for i, found in zip(first, measure([self._trials[i] for i in first]), strict=True):
             self._trials[i] = replace(self._trials[i], measured=found)
 

@@ -56,7 +56,7 @@ class Advice:
     @property
     def ranked(self) -> tuple[Trial, ...]:
         """The proven-clean schedules, best first: those that were measured by measured cycles, then
-        the others by predicted time; of equal ones that with less shared memory."""
+        the others by predicted time, sustained; of equal ones that with less shared memory."""
         return tuple(sorted(self.of(Status.CLEAN), key=rank))
 
     @property
@@ -67,7 +67,7 @@ class Advice:
     @property
     def foreseen(self) -> Trial | None:
         """The one that is predicted to be the best, whatever was measured."""
-        return min(self.of(Status.CLEAN), key=predicted_rank, default=None)
+        return min(self.of(Status.CLEAN), key=foreseen_rank, default=None)
 
     @property
     def counts(self) -> Mapping[Status, int]:
@@ -79,16 +79,24 @@ class Advice:
         return tuple(t for t in self.trials if t.status is status)
 
 
-def rank(trial: Trial) -> tuple[int, float, int]:
+def rank(trial: Trial) -> tuple[int, float, float, int]:
     """Measured ones first, and last those that failed then."""
-    time, smem = predicted_rank(trial)
+    foreseen = foreseen_rank(trial)
     m = trial.measured
     if m is None:
-        return 1, time, smem
-    return (2, time, smem) if m.trouble or m.cycles is None else (0, m.cycles, smem)
+        return 1, *foreseen
+    return (2, *foreseen) if m.trouble or m.cycles is None else (0, m.cycles, *foreseen[1:])
 
 
-def predicted_rank(trial: Trial) -> tuple[float, int]:
-    """By predicted time, then by shared memory."""
+def foreseen_rank(trial: Trial) -> tuple[float, float, int]:
+    """By the predicted time of a sustained run, whose clock the power limit may lower; then as one
+    run alone."""
+    p = trial.prediction
+    alone = single_rank(trial)
+    return (p.sustained.time_us if p and p.sustained else alone[0], *alone)
+
+
+def single_rank(trial: Trial) -> tuple[float, int]:
+    """By the predicted time of one run, then by shared memory."""
     p = trial.prediction
     return (p.time_us, p.occupancy.smem_bytes) if p else (float("inf"), 0)

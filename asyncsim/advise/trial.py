@@ -115,10 +115,18 @@ class Subject:
         return schedule
 
     def simulate(self, schedule: Schedule | Program, *, certified: bool) -> Prediction:
-        """Predict a schedule, or a program. Raises as asyncsim.sim.simulate does."""
+        """Predict a schedule, or a program, with its sustained run, as ``predict`` does. Raises as
+        asyncsim.sim.simulate does."""
+        from asyncsim.predict.power import sustained
         from asyncsim.sim import simulate
 
-        return simulate(schedule, self.machine, certified=certified, l2=self.l2)
+        def at(mhz: float | None) -> Prediction:
+            return simulate(
+                schedule, self.machine, certified=certified, l2=self.l2, clock_mhz=mhz, ties=False
+            )
+
+        prediction = at(None)
+        return replace(prediction, sustained=sustained(prediction, self.machine, cycles_at=at))
 
     def _guarded(self, trial: Trial, step: Step) -> Trial:
         """One bad combination must not cost the others: every end of it is a Trial."""

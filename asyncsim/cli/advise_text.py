@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from asyncsim.advise.result import Advice, Relief, Step, predicted_rank
+from asyncsim.advise.result import Advice, Relief, Step, foreseen_rank
 from asyncsim.advise.rows import row
 from asyncsim.advise.trial import Status, Trial
 from asyncsim.cli.output import table, wrap
@@ -56,13 +56,18 @@ def _swept(advice: Advice) -> Iterator[str]:
 def _ranking(advice: Advice, shown: Sequence[Trial], best: Prediction) -> str:
     names = [n for n, values in advice.space.vary.items() if len(values) > 1]
     measured = any(t.measured for t in shown)
-    head = [*names, "cycles", "time us", "slower", *(["measured"] if measured else [])]
+    head = [*names, "cycles", "time us", "sustained", "slower", *(["measured"] if measured else [])]
     rows = []
     for t in shown:
         p = t.prediction
         assert p is not None
         cells = [str(t.params[n]) for n in names]
-        cells += [f"{p.cycles:,.0f}", f"{p.time_us:,.2f}", _slower(t, shown[0])]
+        cells += [
+            f"{p.cycles:,.0f}",
+            f"{p.time_us:,.2f}",
+            f"{foreseen_rank(t)[0]:,.2f}",
+            _slower(t, shown[0]),
+        ]
         if measured:
             cells.append(_measured(t))
         rows.append([*cells, _loss(p, best)])
@@ -77,13 +82,12 @@ def _measured(trial: Trial) -> str:
 
 
 def _slower(trial: Trial, best: Trial) -> str:
-    """By measured cycles where both were measured, else by predicted time."""
+    """By measured cycles where both were measured, else by predicted time, sustained."""
     if (m := trial.measured) and m.trouble:
         return ""
     if m and m.cycles and best.measured and best.measured.cycles:
         return _percent(m.cycles, best.measured.cycles)
-    assert trial.prediction is not None and best.prediction is not None
-    return _percent(trial.prediction.time_us, best.prediction.time_us)
+    return _percent(foreseen_rank(trial)[0], foreseen_rank(best)[0])
 
 
 def _loss(p: Prediction, best: Prediction) -> str:
@@ -113,7 +117,11 @@ def _why(advice: Advice, best: Trial, p: Prediction) -> Iterator[str]:
     for i, step in enumerate(advice.why.steps):
         yield _line("a step" if i == 0 else "", _step(step, best, p))
     yield from _foreseen(advice, best)
-    near = [t for t in advice.trials if predicted_rank(t) < (p.time_us * (1 + ALIKE), 0)]
+    near = [
+        t
+        for t in advice.trials
+        if foreseen_rank(t) < ((1 + ALIKE) * foreseen_rank(best)[0], 0.0, 0)
+    ]
     if len(near) > 1 and best.measured is None:
         yield _line(
             "alike",

@@ -26,7 +26,7 @@ def test_every_trial_is_a_row_of_typed_columns() -> None:
     rows = read.to_pylist()
     assert [r["verdict"] for r in rows] == ["clean", "findings", "no end", "no schedule", "failed"]
     best = advice.best
-    assert best is not None and best.prediction is not None
+    assert best is not None and best.prediction is not None and best.prediction.sustained
     assert rows[0] == {
         "scenario": "behaving",
         "machine": "h200",
@@ -37,6 +37,7 @@ def test_every_trial_is_a_row_of_typed_columns() -> None:
         "cycles": best.prediction.cycles,
         "time_us": best.prediction.time_us,
         "clock_mhz": 1980.0,
+        "sustained_us": best.prediction.sustained.time_us,
         "bound_by": best.prediction.bound_by,
         "ctas_per_sm": best.prediction.occupancy.ctas_per_sm,
         "limited_by": best.prediction.occupancy.limited_by,

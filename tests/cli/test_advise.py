@@ -30,6 +30,7 @@ def test_the_report(cli: Any) -> None:
         "cycles",
         "time",
         "us",
+        "sustained",
         "slower",
         "bound",
         "by,",
@@ -38,7 +39,7 @@ def test_the_report(cli: Any) -> None:
         "to",
     ]
     assert [line.split()[0] for line in lines[1:]] == ["3", "2"]
-    assert [line.split()[3] for line in lines[1:]] == ["0.0", "28.5"]
+    assert [line.split()[4] for line in lines[1:]] == ["0.0", "28.5"]
     assert why.splitlines()[0] == "best       stages=3"
     assert "\na step     stages 3 -> 2: 3,685 cycles (+28.5 %)\n           stages 3 -> 4: " in why
     assert max(map(len, done.out.splitlines())) <= 80
@@ -151,8 +152,8 @@ def test_the_fastest_measured_is_the_best(cli: Any, gpu: pytest.MonkeyPatch) -> 
     assert done.code == 0
     _, ranking, why = done.out.split("\n\n")
     lines = [line.split() for line in ranking.splitlines()]
-    assert lines[0][4:6] == ["slower", "measured"]
-    assert [(w[0], w[3], w[5]) for w in lines[1:]] == [
+    assert lines[0][5:7] == ["slower", "measured"]
+    assert [(w[0], w[4], w[6]) for w in lines[1:]] == [
         ("2", "0.0", "2,500"),
         ("3", "20.0", "3,000"),
     ]
