@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from asyncsim.hw import products
 from asyncsim.hw.configuration import Configuration as Configuration
+from asyncsim.hw.coverage import COVERAGE
 
 
 def _ring(l2: str = "cold", **params: int) -> Configuration:
@@ -279,6 +280,7 @@ SETS: dict[str, tuple[Configuration, ...]] = {
         *products.SPLIT,
         *products.GROUPED,
     ),
+    "coverage": COVERAGE,
     "smoke": (
         _ring("warm", ctas=1, tiles=256),
         _ring(),

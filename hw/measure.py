@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import subprocess
 import sys
 import tempfile
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from asyncsim.catalog import find_scenario
+from asyncsim.hw.compare import grouped
 from asyncsim.hw.compile import Compiled, compile_schedule, nvrtc_version
 from asyncsim.hw.configurations import REFERENCE_SIZES, SETS, Configuration
+from asyncsim.hw.intervals import interval_row, intervals
 from asyncsim.hw.launch.child_process import Child
 from asyncsim.hw.launch.diagnosis import diagnose
 from asyncsim.hw.launch.prepare import Stamps, make_spec, read_output
-from asyncsim.hw.launch.protocol import RunSpec
+from asyncsim.hw.launch.protocol import RunReply, RunSpec
 from asyncsim.hw.launch.run import run_schedule
+from asyncsim.hw.launch.stamps import decode
 from asyncsim.hw.launch.timing import timing_of
 from asyncsim.hw.launch.verify import chosen_ctas, compare_outputs, expected_outputs
+from asyncsim.hw.render import Variant
+from asyncsim.hw.store import load_all
 from asyncsim.ir.decl import GlobalTensor
 from asyncsim.ir.schedule import Schedule
 
@@ -39,6 +45,7 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 LAUNCHES, WARMUPS, VERIFY_CTAS, AHEAD = 21, 3, 4, 4
+ONCE = "once"
 
 
 @dataclass(slots=True)
@@ -54,32 +61,46 @@ class _Ready:
     timed: RunSpec
     ctas: tuple[int, ...]
     expected: dict[str, Array]
+    stamped: RunSpec | None = None
 
 
 def measure(
-    configurations: Iterable[Configuration], child: Child, *, workers: int = 4
+    configurations: Iterable[Configuration],
+    child: Child,
+    *,
+    workers: int = 4,
+    stamps: Stamps | None = None,
+    limit_s: float = math.inf,
 ) -> Iterator[tuple[Row, dict[str, Any]]]:
-    """A row and the GPU's facts for each configuration, in order; failures are rows too."""
+    """A row and the GPU's facts for each configuration, in order; failures are rows too.
+
+    ``stamps``: rows have the intervals of a stamped launch, too. ``limit_s``: those that do not
+    begin within so many seconds are left out.
+    """
+    begin = time.monotonic()
     with ThreadPoolExecutor(workers) as pool:
         waiting = iter(configurations)
         queue: deque[tuple[Configuration, Future[_Ready]]] = deque()
         while True:
-            while len(queue) < AHEAD and (c := next(waiting, None)) is not None:
-                queue.append((c, pool.submit(_prepare, c)))
+            while len(queue) < max(AHEAD, workers) and (c := next(waiting, None)) is not None:
+                queue.append((c, pool.submit(_prepare, c, stamps)))
             if not queue:
                 return
             configuration, future = queue.popleft()
+            if time.monotonic() - begin > limit_s:
+                future.cancel()
+                continue
             try:
                 ready = future.result()
                 with ready.folder:
-                    yield _run(ready, child)
+                    yield _run(ready, child, stamps)
             except Exception as error:  # one bad row must not cost the others
                 row = _head(configuration, configuration.params)
                 row["error"] = " ".join(f"{type(error).__name__}: {error}".split())[:500]
                 yield row, {}
 
 
-def _prepare(c: Configuration) -> _Ready:
+def _prepare(c: Configuration, stamps: Stamps | None = None) -> _Ready:
     from asyncsim.evaluate import make_inputs
 
     scenario = find_scenario(c.scenario)
@@ -101,6 +122,7 @@ def _prepare(c: Configuration) -> _Ready:
             l2=c.l2,
             read_outputs=purpose == "verify",
         )
+    stamped = None if stamps is None else _stamped(schedule, inputs["timing"], folder, c.l2, stamps)
     ctas = chosen_ctas(schedule, VERIFY_CTAS)
     return _Ready(
         configuration=c,
@@ -112,10 +134,33 @@ def _prepare(c: Configuration) -> _Ready:
         timed=specs["timing"],
         ctas=ctas,
         expected=expected_outputs(schedule, inputs["verify"], ctas),
+        stamped=stamped,
     )
 
 
-def _run(ready: _Ready, child: Child) -> tuple[Row, dict[str, Any]]:
+def _stamped(
+    schedule: Schedule,
+    inputs: Mapping[str, Array],
+    folder: tempfile.TemporaryDirectory[str],
+    l2: str,
+    stamps: Stamps,
+) -> RunSpec:
+    sub = Path(folder.name) / "stamped"
+    sub.mkdir()
+    return make_spec(
+        schedule,
+        compile_schedule(schedule, variant=Variant(stamps=True)),
+        inputs,
+        sub,
+        launches=1,
+        warmups=2,
+        l2=l2,
+        read_outputs=False,
+        stamps=Stamps(ctas=min(stamps.ctas, schedule.ctas), capacity=stamps.capacity),
+    )
+
+
+def _run(ready: _Ready, child: Child, stamps: Stamps | None = None) -> tuple[Row, dict[str, Any]]:
     s = ready.schedule
     row = _head(ready.configuration, ready.params)
     checked = child.run(ready.check)
@@ -145,7 +190,22 @@ def _run(ready: _Ready, child: Child) -> tuple[Row, dict[str, Any]]:
         registers=ready.compiled.resources.registers,
         cubin=ready.compiled.sha256[:16],
     )
+    if stamps is not None and ready.stamped is not None:
+        row.update(_intervals(ready, child.run(ready.stamped), stamps))
     return row, timed.gpu
+
+
+def _intervals(ready: _Ready, reply: RunReply, stamps: Stamps) -> Row:
+    """What a stamped launch took, and the intervals of its CTAs."""
+    s, spec = ready.schedule, ready.stamped
+    stopped = diagnose(s, reply.report)
+    if stopped is not None or spec is None:
+        return {"error": f"stamped: {stopped}"}
+    held = Stamps(ctas=spec.stamp_ctas, capacity=stamps.capacity)
+    trace = decode(s, Path(spec.stamps).read_bytes(), reply, held)
+    took = timing_of(reply, ctas=s.ctas, l2=ready.configuration.l2).cycles
+    found = [interval_row(i) for i in intervals(trace, s)]
+    return {"stamped_cycles": round(took, 1), "complete": trace.complete, "intervals": found}
 
 
 def _head(c: Configuration, params: dict[str, int]) -> Row:
@@ -188,6 +248,17 @@ def cublas_rows() -> list[Row]:
     return rows
 
 
+def measured_once() -> tuple[Configuration, ...]:
+    """Stored configurations that one board alone has measured, short ones first."""
+    groups = [
+        g for g in grouped(load_all()).values() if len({m.provenance["board"] for m in g}) == 1
+    ]
+    return tuple(
+        Configuration(scenario=m.scenario, params=dict(m.params), l2=m.l2)
+        for m in sorted((g[0] for g in groups), key=lambda m: m.time_us)
+    )
+
+
 def commit_id() -> str:
     """The commit of the working tree, "" outside one."""
     command = ["git", "rev-parse", "--short=12", "HEAD"]
@@ -214,7 +285,9 @@ def main(argv: list[str] | None = None) -> int:
     """0: all rows measured and verified; 1: some failed."""
     parser = argparse.ArgumentParser(prog="python -m asyncsim.hw.measure", description=__doc__)
     parser.add_argument("--out", required=True, type=Path)
-    parser.add_argument("--set", default="slice", choices=sorted(SETS))
+    parser.add_argument("--set", default="slice", choices=[*sorted(SETS), ONCE])
+    parser.add_argument("--limit-s", type=float, default=math.inf, help="begin none after so many")
+    parser.add_argument("--workers", type=int, default=4, help="threads that prepare")
     parser.add_argument("--reference", action="store_true", help="cuBLAS in the same run")
     parser.add_argument("--stamps", action="store_true", help="what stamping costs")
     parser.add_argument("--commit", default=commit_id(), help="recorded with the rows")
@@ -223,14 +296,15 @@ def main(argv: list[str] | None = None) -> int:
     rows: list[Row] = []
     document: dict[str, Any] = {"schema": 1, "provenance": {}, "rows": rows}
     with Child() as child:
-        for row, gpu in measure(SETS[args.set], child):
+        chosen = measured_once() if args.set == ONCE else SETS[args.set]
+        for row, gpu in measure(chosen, child, workers=args.workers, limit_s=args.limit_s):
             if gpu and not document["provenance"]:
                 document["provenance"] = {**gpu, "nvrtc": nvrtc_version(), "commit": args.commit}
             rows.append(row)
             args.out.write_text(document_text(document), encoding="utf-8")
             print(f"{time.monotonic() - begin:6.1f} s {_line(row)}", flush=True)
         if args.stamps:
-            document["stamps"] = stamp_rows(child, SETS[args.set])
+            document["stamps"] = stamp_rows(child, chosen)
             print(*document["stamps"], sep="\n", flush=True)
     if args.reference:
         document["reference"] = cublas_rows()

@@ -76,7 +76,8 @@ def predict_row(asked: Asked, machine: Machine) -> Predicted:
     certified = mark == asked.proven or check(schedule).certified
     try:
         cycles: float | None
-        cycles = simulate(schedule, machine, certified=certified, l2=asked.l2).cycles
+        run = simulate(schedule, machine, certified=certified, l2=asked.l2, ties=False)
+        cycles = run.cycles
     except (Deadlock, SyncFault, StreamLimit):
         cycles = None
     return Predicted(cycles, mark if certified else "")

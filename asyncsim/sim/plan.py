@@ -38,9 +38,16 @@ class Plan:
 
 
 def plan(
-    schedule: Schedule, machine: Machine, placement: Placement, *, warm: bool, merge: bool
+    schedule: Schedule,
+    machine: Machine,
+    placement: Placement,
+    *,
+    warm: bool,
+    merge: bool,
+    stamp: int = 0,
 ) -> Plan:
-    """``warm``: what the launch before has touched is in L2; ``merge``: see ``warp_classes``."""
+    """``warm``: what the launch before has touched is in L2; ``merge``: see ``warp_classes``;
+    ``stamp``: ticks to note the clock after an op, in a stamped build."""
     n = Numbers(machine)
     classes = warp_classes(schedule, merge=merge)
     barriers = _barrier_indices(schedule)
@@ -57,7 +64,7 @@ def plan(
         tuple(uses_warpgroup(schedule, c) for c in classes),
         barriers,
         tuple(
-            StepBinder(schedule, c, n, barriers, turns, contended, exited, products)
+            StepBinder(schedule, c, n, barriers, turns, contended, exited, products, stamp)
             for c in classes
         ),
         Sharing(schedule, placement, machine.l2.capacity_bytes, again, warm=warm),

@@ -10,7 +10,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.unheard import refuse_unheard
-from asyncsim.machine import Machine
+from asyncsim.machine import TICKS_PER_CYCLE, Machine
 from asyncsim.predict.result import Prediction
 from asyncsim.sim.begin import AT_ONCE, Begin
 from asyncsim.sim.engine import Clock, ReversedTies, SimPyClock
@@ -41,7 +41,8 @@ First = tuple[SmState, int, int]
 class Options:
     """How to run: ``certified`` licenses running ahead; ``sample``: SMs to simulate; ``merge``:
     simulate warps that are alike as one; ``clock``: makes the engine; ``order``: of insertion;
-    ``begin``: when the kernel does."""
+    ``begin``: when the kernel does; ``stamp_cycles``: what noting the clock after an op takes, of a
+    stamped build."""
 
     certified: bool
     exact: bool = False
@@ -53,6 +54,7 @@ class Options:
     clock: Callable[[], Clock] = SimPyClock
     begin: Begin = AT_ONCE
     jump: bool = True
+    stamp_cycles: float = 0.0
     order: Callable[[list[First]], list[First]] = list
 
 
@@ -66,13 +68,15 @@ def simulate(
     keep_trace: bool = False,
     clock_mhz: float | None = None,
     ties: bool = True,
+    stamp_cycles: float = 0.0,
 ) -> Prediction:
     """Predict the run of a schedule, or of both kernels of a program.
 
     certified: the checker's licence to run ahead in local time; without it effects happen in strict
     time order. exact: every SM instead of a sample. l2: "cold" or "warm" start. clock_mhz: SM
     clock; by default the machine's boost clock, or its tensor clock if the schedule uses it.
-    ties: run a short launch again to see how much the order of ties decides.
+    ties: run a short launch again to see how much the order of ties decides. stamp_cycles: of each
+    stamp, for the build that notes the clock after its ops.
     Raises Deadlock when roles never end, SyncFault when the hardware's behaviour is undefined.
     """
     kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
@@ -86,6 +90,7 @@ def simulate(
         warm=l2 == "warm",
         keep_trace=keep_trace,
         clock_mhz=clock_mhz,
+        stamp_cycles=stamp_cycles,
     )
     if isinstance(schedule, Program):
         from asyncsim.sim.programs import simulate_program
@@ -113,7 +118,14 @@ def run(
     and SyncFault."""
     if planned is None:
         placement = place(schedule, machine, exact=options.exact, sample=options.sample)
-        planned = plan(schedule, machine, placement, warm=options.warm, merge=options.merge)
+        planned = plan(
+            schedule,
+            machine,
+            placement,
+            warm=options.warm,
+            merge=options.merge,
+            stamp=round(options.stamp_cycles * TICKS_PER_CYCLE),
+        )
     tensor = any(isinstance(op, ops.WgmmaMmaAsync | ops.Tcgen05Mma) for op in schedule.ops())
     given = options.clock_mhz
     usual = machine.clock.tensor_burst_mhz if tensor else machine.clock.boost_mhz

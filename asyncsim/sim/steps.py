@@ -17,6 +17,7 @@ from asyncsim.ir.expr import Expr
 from asyncsim.ir.matrix import written_later
 from asyncsim.ir.op import GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.stamped import leaves_stamp
 from asyncsim.rules import Rule
 from asyncsim.sim.beside import Beside, runs
 from asyncsim.sim.numbers import Numbers
@@ -255,6 +256,7 @@ class StepBinder:
         contended: bool,
         alone: frozenset[int],
         products: bool,
+        stamp: int,
     ) -> None:
         self.alone = alone  # ops of an elected lane whose warp's other lanes have exited
         self.schedule, self.warps, self.numbers = schedule, warps, numbers
@@ -263,7 +265,7 @@ class StepBinder:
         self.contended = contended  # several warps of the SM compute on one sub-partition
         self.products = products  # wgmma run beside computations
         self.runs = runs(schedule) if products else {}
-        self._turns = turns
+        self._turns, self._stamp = turns, stamp
         self._makers: dict[int, Maker] = {}
         self._reads: dict[int, tuple[Expr, ...]] = {}
         self._stores: dict[Sectors, tuple[int, int]] = {}
@@ -312,4 +314,6 @@ class StepBinder:
         from asyncsim.sim.families import make
 
         turn = sum(self.numbers.ticks(key) for key in self._turns.get(op.id, ()))
+        if self._stamp and leaves_stamp(op):  # type: ignore[arg-type]
+            turn += self._stamp
         return make(Bound(self, op, ev, turn, warp_in_role))  # type: ignore[arg-type]

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from asyncsim.hw.launch.inferred import Record, inferred_spans, op_name, warp_track
 from asyncsim.hw.launch.prepare import Stamps
 from asyncsim.hw.launch.protocol import RunReply
-from asyncsim.hw.render.hooks import END_WORD, leaves_stamp
+from asyncsim.hw.render.hooks import END_WORD
 from asyncsim.hw.render.model import STAMP_BYTES
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.stamped import leaves_stamp
 from asyncsim.stream import Dyn, Program
 from asyncsim.trace import Span, SpanKind, Trace
 

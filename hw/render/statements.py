@@ -7,7 +7,7 @@ from asyncsim.hw.render.cluster import render_cluster
 from asyncsim.hw.render.context import Context, place_of
 from asyncsim.hw.render.copy import render_copy
 from asyncsim.hw.render.expr import c_text, condition
-from asyncsim.hw.render.hooks import END_WORD, is_delayed, is_stamped
+from asyncsim.hw.render.hooks import END_WORD, is_delayed
 from asyncsim.hw.render.matrix import render_matrix
 from asyncsim.hw.render.mbarrier import render_mbarrier
 from asyncsim.hw.render.memory import render_memory
@@ -22,6 +22,7 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.dtype import DType
 from asyncsim.ir.op import FragmentRef, Op, OpBase
 from asyncsim.ir.schedule import statements
+from asyncsim.ir.stamped import is_stamped
 from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 
 

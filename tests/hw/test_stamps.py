@@ -11,10 +11,11 @@ import pytest
 from asyncsim.hw.launch.prepare import Stamps
 from asyncsim.hw.launch.protocol import RunReply
 from asyncsim.hw.launch.stamps import decode
-from asyncsim.hw.render.hooks import END_WORD, is_stamped, leaves_stamp
+from asyncsim.hw.render.hooks import END_WORD
 from asyncsim.hw.render.model import STAMP_BYTES
 from asyncsim.ir import op as ops
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.stamped import is_stamped, leaves_stamp
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.tma_copy import tma_copy
 from asyncsim.scenarios.tma_ring import tma_ring
