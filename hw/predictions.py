@@ -1,32 +1,43 @@
-"""Predictions of many configurations at once, each by a process of its own.
+"""Predictions of many configurations at once, by processes, each kept in the user's cache.
 
 The suite is simulated, not proven: a proof that is stored with a schedule's text (``proven``)
-licenses the run, and only a schedule that differs from what was proven is checked again.
+licenses the run, and only a schedule that differs from what was proven is checked again. A kept
+prediction is that of the same schedule, machine and sources; after any change it is run again.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from functools import cache
 from hashlib import sha256
 from multiprocessing import get_context
+from pathlib import Path
 
+import asyncsim
 from asyncsim.catalog import find_scenario
+from asyncsim.hw.compile import cache_folder
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.text import schedule_text
 from asyncsim.machine import Machine, load_machine
+from asyncsim.trace.files import write_whole
 
+OPEN = "open "
 EACH = 8  # rows that are worth a process
+_ROOT = Path(asyncsim.__file__).parent
+_MODEL = ("build", "ir", "machine", "memory", "scenarios", "sim", "stream", "sync")
 _PLACE = re.compile(r"\s+(#\d+ )?\S+\.py:\d+$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """A configuration, ``params`` over the scenario's defaults. ``proven``: the fingerprint of the
-    schedule that was proven clean when the row was stored, "" if none was."""
+    """A configuration, ``params`` over the scenario's defaults. ``proven``: what ``Predicted`` had
+    when the row was stored, "" if it is new."""
 
     scenario: str
     params: tuple[tuple[str, int], ...]
@@ -36,8 +47,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """``cycles``: None if the run does not end. ``proven``: the fingerprint of the schedule, "" if
-    it is not proven clean."""
+    """``cycles``: None if the run does not end. ``proven``: the schedule's fingerprint if it is
+    proven clean; behind ``OPEN`` if check did not decide it, so that it ran in strict order."""
 
     cycles: float | None
     proven: str
@@ -73,14 +84,23 @@ def predict_row(asked: Asked, machine: Machine) -> Predicted:
 
     schedule = find_scenario(asked.scenario).build(dict(asked.params))
     mark = fingerprint(schedule)
-    certified = mark == asked.proven or check(schedule).certified
+    place = _place(asked, mark, machine)
+    kept = _kept(place)
+    if kept is not None:
+        return kept
+    known = asked.proven.removeprefix(OPEN) == mark
+    certified = not asked.proven.startswith(OPEN) if known else check(schedule).certified
     try:
         cycles: float | None
         run = simulate(schedule, machine, certified=certified, l2=asked.l2, ties=False)
         cycles = run.cycles
     except (Deadlock, SyncFault, StreamLimit):
         cycles = None
-    return Predicted(cycles, mark if certified else "")
+    found = Predicted(cycles, mark if certified else OPEN + mark)
+    with suppress(OSError):  # a cache that cannot be written to costs time alone
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(place, json.dumps(asdict(found)).encode())
+    return found
 
 
 def _each(asked: Sequence[Asked], machine: str, workers: int) -> Iterator[Predicted]:
@@ -96,3 +116,24 @@ def _each(asked: Sequence[Asked], machine: str, workers: int) -> Iterator[Predic
 def _in_process(task: tuple[Asked, str]) -> Predicted:
     asked, machine = task
     return predict_row(asked, load_machine(machine))
+
+
+@cache
+def _sources() -> str:
+    """Of all that a prediction may depend on but the schedule and the machine's numbers."""
+    digest = sha256()
+    for path in sorted(p for folder in _MODEL for p in (_ROOT / folder).glob("**/*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _kept(place: Path) -> Predicted | None:
+    try:
+        return Predicted(**json.loads(place.read_text(encoding="utf-8")))
+    except (OSError, TypeError, ValueError):
+        return None
+
+
+def _place(asked: Asked, mark: str, machine: Machine) -> Path:
+    key = "\0".join([mark, asked.proven, asked.l2, repr(machine), _sources()])
+    return cache_folder() / "predictions" / f"{sha256(key.encode()).hexdigest()[:32]}.json"

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from asyncsim import ScheduleBuilder
-from asyncsim.hw.launch.timing import percentile
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.stamped import StampCost
 from asyncsim.scenarios.tile_hash import HASH_INIT
 
 ROUNDS, EACH = 64, 8
@@ -31,9 +31,17 @@ def stamps_of(name: str) -> int:
     return ROUNDS * EACH * (2 if name.startswith("mbarrier") else 1)
 
 
-def stamp_cycles(differences: Mapping[str, float]) -> float:
-    """Cycles of one stamp, from by how many cycles each benchmark is longer with its stamps."""
-    return percentile([cycles / stamps_of(name) for name, cycles in differences.items()], 50)
+def stamp_cost(longer: Mapping[str, float]) -> StampCost:
+    """Cycles of a stamp, from by how many cycles each benchmark is longer with its stamps: the mean
+    of one warp and four."""
+
+    def mean(kind: str) -> float:
+        each = [c / stamps_of(name) for name, c in longer.items() if name.startswith(kind)]
+        return sum(each) / len(each)
+
+    return StampCost(
+        mbarrier=mean("mbarrier"), barrier=mean("bar.sync"), other=mean("commit_group")
+    )
 
 
 def _begun(name: str, warps: int) -> ScheduleBuilder:

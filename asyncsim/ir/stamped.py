@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import Op, Scope
 
@@ -26,6 +28,24 @@ _UNSTAMPED = (
     ops.StMatrix,
     ops.MmaSync,
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StampCost:
+    """Cycles that a stamp takes behind an op of an mbarrier, behind a block or named barrier, and
+    behind any other op. They differ by how much of the stamp the op hides."""
+
+    mbarrier: float
+    barrier: float
+    other: float
+
+    def of(self, op: Op) -> float:
+        """0 for an op that leaves no stamp."""
+        if not leaves_stamp(op):
+            return 0.0
+        if isinstance(op, ops.MbarrierOp):
+            return self.mbarrier
+        return self.barrier if isinstance(op, ops.BarSync | ops.BarArrive) else self.other
 
 
 def is_stamped(op: Op) -> bool:

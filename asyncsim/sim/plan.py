@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.schedule import Schedule, statements
+from asyncsim.ir.stamped import StampCost
 from asyncsim.machine import Machine
 from asyncsim.sim.do_compute import partition_counts
 from asyncsim.sim.numbers import Numbers
@@ -44,10 +45,10 @@ def plan(
     *,
     warm: bool,
     merge: bool,
-    stamp: int = 0,
+    stamps: StampCost | None = None,
 ) -> Plan:
     """``warm``: what the launch before has touched is in L2; ``merge``: see ``warp_classes``;
-    ``stamp``: ticks to note the clock after an op, in a stamped build."""
+    ``stamps``: of a stamped build."""
     n = Numbers(machine)
     classes = warp_classes(schedule, merge=merge)
     barriers = _barrier_indices(schedule)
@@ -64,7 +65,7 @@ def plan(
         tuple(uses_warpgroup(schedule, c) for c in classes),
         barriers,
         tuple(
-            StepBinder(schedule, c, n, barriers, turns, contended, exited, products, stamp)
+            StepBinder(schedule, c, n, barriers, turns, contended, exited, products, stamps)
             for c in classes
         ),
         Sharing(schedule, placement, machine.l2.capacity_bytes, again, warm=warm),

@@ -9,8 +9,9 @@ from fractions import Fraction
 from asyncsim.ir import op as ops
 from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
+from asyncsim.ir.stamped import StampCost
 from asyncsim.ir.unheard import refuse_unheard
-from asyncsim.machine import TICKS_PER_CYCLE, Machine
+from asyncsim.machine import Machine
 from asyncsim.predict.result import Prediction
 from asyncsim.sim.begin import AT_ONCE, Begin
 from asyncsim.sim.engine import Clock, ReversedTies, SimPyClock
@@ -41,8 +42,7 @@ First = tuple[SmState, int, int]
 class Options:
     """How to run: ``certified`` licenses running ahead; ``sample``: SMs to simulate; ``merge``:
     simulate warps that are alike as one; ``clock``: makes the engine; ``order``: of insertion;
-    ``begin``: when the kernel does; ``stamp_cycles``: what noting the clock after an op takes, of a
-    stamped build."""
+    ``begin``: when the kernel does; ``stamps``: what noting the clock takes, in a stamped build."""
 
     certified: bool
     exact: bool = False
@@ -54,7 +54,7 @@ class Options:
     clock: Callable[[], Clock] = SimPyClock
     begin: Begin = AT_ONCE
     jump: bool = True
-    stamp_cycles: float = 0.0
+    stamps: StampCost | None = None
     order: Callable[[list[First]], list[First]] = list
 
 
@@ -68,15 +68,15 @@ def simulate(
     keep_trace: bool = False,
     clock_mhz: float | None = None,
     ties: bool = True,
-    stamp_cycles: float = 0.0,
+    stamps: StampCost | None = None,
 ) -> Prediction:
     """Predict the run of a schedule, or of both kernels of a program.
 
     certified: the checker's licence to run ahead in local time; without it effects happen in strict
     time order. exact: every SM instead of a sample. l2: "cold" or "warm" start. clock_mhz: SM
     clock; by default the machine's boost clock, or its tensor clock if the schedule uses it.
-    ties: run a short launch again to see how much the order of ties decides. stamp_cycles: of each
-    stamp, for the build that notes the clock after its ops.
+    ties: run a short launch again to see how much the order of ties decides. stamps: of the
+    build that notes the clock after its ops.
     Raises Deadlock when roles never end, SyncFault when the hardware's behaviour is undefined.
     """
     kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
@@ -90,7 +90,7 @@ def simulate(
         warm=l2 == "warm",
         keep_trace=keep_trace,
         clock_mhz=clock_mhz,
-        stamp_cycles=stamp_cycles,
+        stamps=stamps,
     )
     if isinstance(schedule, Program):
         from asyncsim.sim.programs import simulate_program
@@ -124,7 +124,7 @@ def run(
             placement,
             warm=options.warm,
             merge=options.merge,
-            stamp=round(options.stamp_cycles * TICKS_PER_CYCLE),
+            stamps=options.stamps,
         )
     tensor = any(isinstance(op, ops.WgmmaMmaAsync | ops.Tcgen05Mma) for op in schedule.ops())
     given = options.clock_mhz

@@ -17,7 +17,8 @@ from asyncsim.ir.expr import Expr
 from asyncsim.ir.matrix import written_later
 from asyncsim.ir.op import GlobalView, MbarrierRef, Op, OpBase, Scope, SmemView
 from asyncsim.ir.schedule import Schedule
-from asyncsim.ir.stamped import leaves_stamp
+from asyncsim.ir.stamped import StampCost
+from asyncsim.machine import TICKS_PER_CYCLE
 from asyncsim.rules import Rule
 from asyncsim.sim.beside import Beside, runs
 from asyncsim.sim.numbers import Numbers
@@ -256,7 +257,7 @@ class StepBinder:
         contended: bool,
         alone: frozenset[int],
         products: bool,
-        stamp: int,
+        stamps: StampCost | None,
     ) -> None:
         self.alone = alone  # ops of an elected lane whose warp's other lanes have exited
         self.schedule, self.warps, self.numbers = schedule, warps, numbers
@@ -265,7 +266,7 @@ class StepBinder:
         self.contended = contended  # several warps of the SM compute on one sub-partition
         self.products = products  # wgmma run beside computations
         self.runs = runs(schedule) if products else {}
-        self._turns, self._stamp = turns, stamp
+        self._turns, self._stamps = turns, stamps
         self._makers: dict[int, Maker] = {}
         self._reads: dict[int, tuple[Expr, ...]] = {}
         self._stores: dict[Sectors, tuple[int, int]] = {}
@@ -314,6 +315,6 @@ class StepBinder:
         from asyncsim.sim.families import make
 
         turn = sum(self.numbers.ticks(key) for key in self._turns.get(op.id, ()))
-        if self._stamp and leaves_stamp(op):  # type: ignore[arg-type]
-            turn += self._stamp
+        if self._stamps is not None:
+            turn += round(self._stamps.of(op) * TICKS_PER_CYCLE)  # type: ignore[arg-type]
         return make(Bound(self, op, ev, turn, warp_in_role))  # type: ignore[arg-type]
