@@ -169,3 +169,32 @@ def test_check_against_stored_statistics(cli, monkeypatch, tmp_path) -> None:  #
 def test_no_measurements(cli, monkeypatch) -> None:  # type: ignore[no-untyped-def]
     monkeypatch.setattr(asyncsim.hw.store, "load_all", tuple)
     assert cli("compare").out == "no stored measurements yet\n"
+
+
+def test_intervals(cli) -> None:  # type: ignore[no-untyped-def]
+    done = cli("compare", "tma_reduce", "--intervals")
+    lines = done.out.splitlines()
+    assert done.code == 0 and lines[0] == "tma_reduce tiles=128 ctas=1, L2 warm"
+    assert " ".join(lines[1].split()) == "role measured predicted error in % from .. to"
+    assert [" ".join(line.split()[4:]) for line in lines if " step at " in line] == [
+        "step at mbarrier wait full",
+        "step at mbarrier wait empty",
+    ]
+    assert max(map(len, lines)) <= 80
+    report = json.loads(cli("compare", "tma_reduce", "--intervals", "--json").out)
+    assert report["statistics"]["steps"]["n"] == 2
+    roles = [line for line in lines if line.startswith(("sender ", "producer "))]
+    assert len(report["intervals"]) == len(roles)
+
+
+def test_intervals_usage(cli) -> None:  # type: ignore[no-untyped-def]
+    done = cli("compare", "--intervals", "--check")
+    assert (done.code, done.err.splitlines()[0]) == (
+        2,
+        "asyncsim: --intervals shows all of them; leave --check and --worst out",
+    )
+    done = cli("compare", "tma_redcue", "--intervals")
+    said = "asyncsim: no stored intervals of 'tma_redcue'; did you mean 'tma_reduce'? there are "
+    assert done.err.startswith(said)
+    done = cli("compare", "tma_reduce", "--intervals", "--tiles", "3")
+    assert done.out == "no stored intervals with these parameters\n"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: CommandParser) -> None:
-    """SCENARIO, parameters, ``--worst``, ``--machine``, ``--check``, ``--json``."""
+    """SCENARIO, parameters, and what to show of the rows."""
     parser.add_argument("scenario", metavar="SCENARIO", nargs="?", help="rows of this one alone")
     parser.add_argument("--scenario", dest="named", metavar="NAME", help="the same as SCENARIO")
     parser.add_argument(
@@ -37,6 +37,9 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--check", action="store_true", help="fail when a row is not predicted as is stored"
     )
+    parser.add_argument(
+        "--intervals", action="store_true", help="from step to step, not totals: stamped kernels"
+    )
     add_json(parser)
 
 
@@ -47,6 +50,8 @@ def run(args: Namespace) -> ExitCode:
     from asyncsim.machine import load_machine
 
     scenario = _scenario(args)
+    if args.intervals:
+        return _intervals(args, scenario)
     load_machine(args.machine)  # its faults are told before minutes have passed
     rows = _rows(scenario, parse_parameters(args.params))
     with working("comparing", quiet=args.json) as tell:
@@ -62,6 +67,37 @@ def run(args: Namespace) -> ExitCode:
         whole = scenario is None and not args.params
         emit(comparison_text(comparison, worst=args.worst, whole=whole))
     return _against_stored(comparison) if args.check else ExitCode.CLEAN
+
+
+def _intervals(args: Namespace, scenario: str | None) -> ExitCode:
+    from asyncsim.cli.intervals_text import intervals_json, intervals_text
+    from asyncsim.hw.compare_intervals import compare_intervals, load_intervals
+    from asyncsim.machine import load_machine
+
+    if args.check or args.worst is not None:
+        raise UsageError("--intervals shows all of them; leave --check and --worst out")
+    params = parse_parameters(args.params)
+    stored = load_intervals()
+    names = sorted({m.configuration.scenario for m in stored})
+    if scenario is not None and scenario not in names:
+        raise UsageError(
+            f"no stored intervals of {scenario!r}; {did_you_mean(scenario, names)}"
+            f"there are some of {', '.join(names) or 'nothing'}"
+        )
+    chosen = [
+        m
+        for m in stored
+        if scenario in (None, m.configuration.scenario)
+        and all(m.configuration.params.get(n) == v for n, v in params.items())
+    ]
+    machine = load_machine(args.machine)
+    with working("comparing intervals", quiet=args.json):
+        compared = compare_intervals(chosen, machine)
+    if args.json:
+        emit_json(intervals_json(compared))
+    else:
+        emit(intervals_text(compared) if compared else "no stored intervals with these parameters")
+    return ExitCode.CLEAN
 
 
 def _positive(text: str) -> int:
