@@ -75,6 +75,7 @@ def test_every_option_is_known() -> None:
     assert {"--machine", "--twin", "-p", "--l2", "--trace", "--stamps", "--json"} <= run_options
     assert WORDS.choices() == {
         "--l2": ("cold", "warm"),
+        "--operands": ("random", "zeros"),
         "--format": ("text", "json", "sarif", "github"),
     }
 
