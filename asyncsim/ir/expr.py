@@ -55,9 +55,10 @@ class BuiltinRef:
 class _Inner:
     """A node with parts. What is kept of it is found once; it is neither compared nor copied."""
 
-    __slots__ = ("_hash", "_leaves")
+    __slots__ = ("_hash", "_leaves", "_varies")
     _hash: int
     _leaves: tuple[Var | Arg | BuiltinRef, ...]
+    _varies: bool
 
     def _keep(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -184,9 +185,13 @@ def leaves(expr: Expr) -> tuple[Var | Arg | BuiltinRef, ...]:
 
 
 def is_lane_varying(expr: Expr) -> bool:
-    return not isinstance(expr, Const | Var | Arg) and any(
-        isinstance(leaf, BuiltinRef) and leaf.builtin in LANE_VARYING for leaf in leaves(expr)
-    )
+    if not isinstance(expr, Unary | Binary):
+        return isinstance(expr, BuiltinRef) and expr.builtin in LANE_VARYING
+    try:
+        return expr._varies
+    except AttributeError:
+        expr._keep("_varies", any(map(is_lane_varying, leaves(expr))))
+        return expr._varies
 
 
 def python_source(

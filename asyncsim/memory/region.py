@@ -206,30 +206,44 @@ def tile_region(
 ) -> SmemRegion:
     """The exact bytes of a box of one stage, after swizzle."""
     base = tile.offset + stage * tile.stage_stride
-    origin = base & ~1023
+    form = tile.shape, tile.dtype.bytes, tile.swizzle
+    low, mask = _box_mask(*form, base & 1023, start, shape)
+    return SmemRegion(owner, tile.name, (base & ~1023) + low if mask else base, mask)
+
+
+@lru_cache(1024)
+def _box_mask(
+    whole: tuple[int, ...],
+    element: int,
+    swizzle: Swizzle,
+    first: int,
+    start: tuple[int, ...],
+    shape: tuple[int, ...],
+) -> tuple[int, int]:
+    """Where the bytes of a box begin, from a repeat of the swizzle on, in which a tile of so many
+    elements begins at byte ``first``; and their bits."""
     mask = 0
-    for offset, size in _runs(tile, start, shape):
-        address = base + offset
-        mask |= _physical_mask(address & 1023, size, tile.swizzle) << ((address & ~1023) - origin)
-    if mask == 0:
-        return SmemRegion(owner, tile.name, base, 0)
-    low_bit = (mask & -mask).bit_length() - 1
-    return SmemRegion(owner, tile.name, origin + low_bit, mask >> low_bit)
+    for offset, size in _runs(whole, element, start, shape):
+        address = first + offset
+        mask |= _physical_mask(address & 1023, size, swizzle) << (address & ~1023)
+    low = (mask & -mask).bit_length() - 1
+    return (low, mask >> low) if mask else (0, 0)
 
 
 def mbarrier_region(barrier: Mbarrier, owner: int, stage: int) -> SmemRegion:
     return SmemRegion(owner, barrier.name, barrier.offset + 8 * stage, 0xFF)
 
 
-def _runs(tile: SmemTile, start: tuple[int, ...], shape: tuple[int, ...]) -> list[tuple[int, int]]:
+def _runs(
+    whole: tuple[int, ...], element: int, start: tuple[int, ...], shape: tuple[int, ...]
+) -> list[tuple[int, int]]:
     """(byte offset in the stage, bytes) of each contiguous logical run of a box."""
-    element = tile.dtype.bytes
-    strides = [1] * len(tile.shape)
-    for d in range(len(tile.shape) - 2, -1, -1):
-        strides[d] = strides[d + 1] * tile.shape[d + 1]
+    strides = [1] * len(whole)
+    for d in range(len(whole) - 2, -1, -1):
+        strides[d] = strides[d + 1] * whole[d + 1]
     inner = len(shape) - 1
     run = shape[inner]
-    while inner > 0 and start[inner] == 0 and shape[inner] == tile.shape[inner]:
+    while inner > 0 and start[inner] == 0 and shape[inner] == whole[inner]:
         inner -= 1
         run *= shape[inner]
     tail = sum(start[d] * strides[d] for d in range(inner, len(shape)))

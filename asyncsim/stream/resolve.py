@@ -36,6 +36,7 @@ from asyncsim.stream.tables import (
 from asyncsim.stream.tcgen05 import tcgen05_maker
 
 TABLE_LIMIT = 64  # a ring repeats after 2 * stages; what does not repeat is not worth keeping
+_Bulk = ops.BulkOp | ops.ClcOp
 PLACES_LIMIT = 4096  # places in shared memory that one operand names
 
 
@@ -84,7 +85,7 @@ class Resolver:
         """How to resolve one op: the only place that knows each op's operands."""
         if isinstance(op, ops.Tcgen05Op):
             return tcgen05_maker(self, op, ev)
-        if isinstance(op, ops.BulkOp | ops.ClcOp):
+        if isinstance(op, _Bulk):
             return bulk_maker(self, op, ev)
         if isinstance(op, ops.MatrixOp):
             return matrix_maker(self, op, ev)
