@@ -211,6 +211,7 @@ class Alu:
     alu_latency_cycles: Cycles
     mufu_cycles: Cycles
     mufu_latency_cycles: Cycles
+    mufu_warp_cycles: Cycles  # of a warp alone, whose other instructions lie among them
     cvt_cycles: Cycles
     cvt_latency_cycles: Cycles
     shfl_cycles: Cycles

@@ -28,11 +28,14 @@ class Wgmma:
     fence_cycles: Cycles
     commit_cycles: Cycles
     wait_cycles: Cycles  # wait_group on nothing
+    wait_over_cycles: Cycles  # on groups that are complete
     queue_depth: Count  # instructions of a warpgroup in flight before its issue stalls
     # Intervals of arithmetic on a sub-partition while the tensor core is busy, and what it loses:
     # to an FFMA that nothing slower spaces out, and to ALU work with A in registers.
     beside_alu_cycles: Cycles  # and conversions
+    beside_alu_latency_cycles: Cycles  # dependent
     beside_mufu_cycles: Cycles
+    beside_mufu_warp_cycles: Cycles  # of a warp alone
     beside_shuffle_cycles: Cycles
     beside_lost_ffma_cycles: Cycles
     beside_lost_alu_cycles: Cycles
@@ -53,6 +56,9 @@ class Mma:
     f8_latency_cycles: CyclesIfAny
     i8_cycles: Cycles
     i8_latency_cycles: Cycles
+    # What the tensor core of a sub-partition loses to another instruction among its products.
+    beside_alu_cycles: Cycles
+    beside_ldmatrix_cycles: Cycles
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ def beside(
     for work, cost in zip(phases, alone, strict=True):
         each = _pipes(numbers, work)
         pipes = tuple(map(sum, zip(pipes, each, strict=True)))
-        own += max(cost, *(most * p for p in each))
+        own += max(cost, _chain(numbers, work), *(most * p for p in each))
         dense += max(0, each[0] - slower(numbers, work))
         lost_rs += (work.alu + work.cvt) * lost_alu
     lost_ss = int(max(0, dense - spacing) * lost)
@@ -98,6 +98,13 @@ def _pipes(n: Numbers, work: Work) -> tuple[int, ...]:
     shuffle = work.shuffle * n.ticks("wgmma.beside_shuffle")
     others = work.alu + work.cvt + work.mufu + work.shuffle
     return ffma, alu, mufu, shuffle, ffma + others * TICKS_PER_CYCLE
+
+
+def _chain(n: Numbers, work: Work) -> int:
+    """Ticks of a warp alone: its dependent chain, or its special functions."""
+    chain = work.chain_ffma * n.exact("alu.ffma_latency")
+    chain += work.chain_alu * n.exact("wgmma.beside_alu_latency")
+    return ticks(max(chain, work.mufu * n.exact("wgmma.beside_mufu_warp")))
 
 
 def slower(numbers: Numbers, work: Work) -> int:

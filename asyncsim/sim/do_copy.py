@@ -250,14 +250,14 @@ def cp_async_maker(b: Bound, op: ops.CpAsync) -> Maker:
     numbers, stage = b.model.numbers, b.ev.value(op.dst.stage)
     cost = numbers.ticks("cp_async.issue")
     amount = op.bytes * b.times
-    work = (numbers.ticks("cp_async.issue_contended") * b.warps,)
+    work, aside = (numbers.ticks("cp_async.issue_contended") * b.warps,), b.model.among(op)
     ratio = numbers.fill() / numbers.rate("cp_async.port")
     port = int(amount * ratio)
 
     def build(values: Values) -> Step:
         step = b.step(cp_async, cost)
         step.amount, step.count, step.work = amount, port, work
-        step.value, step.name = stage(values), op.src.tensor
+        step.value, step.name, step.aside = stage(values), op.src.tensor, aside
         return step
 
     return b.boxed(op.src, build)
@@ -268,6 +268,7 @@ def cp_async(a: Agent, s: Step) -> bool:
     if not a.copies:
         a.copies_cause = a.cause()
     a.copies.append((a.t, s))
+    a.aside += s.aside
     a.t += s.cost
     return True
 

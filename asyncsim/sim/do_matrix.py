@@ -103,9 +103,10 @@ def matrix_maker(b: Bound, op: ops.MatrixOp) -> Maker:
     n = b.model.numbers
     match op:
         case ops.LdMatrix(dst=dst, num=num):
-            step = b.step(together, n.ticks("smem.load_issue"))
+            step = b.step(together, TICKS_PER_CYCLE)
             step.amount, step.writes = num * ROWS * ROW_BYTES, _registers(dst)
             own = step.amount / n.rate("smem.ldmatrix_warp") / TICKS_PER_CYCLE
+            own = max(own, n.exact("smem.load_issue"))  # of the path: the warp goes on at once
             step.work = ticks(own), n.ticks("smem.ldmatrix_latency")
         case ops.StMatrix(num=num):
             amount = num * ROWS * ROW_BYTES
@@ -120,6 +121,7 @@ def matrix_maker(b: Bound, op: ops.MatrixOp) -> Maker:
             step.name = f"m16n8k{op.k}"
         case _ as unreachable:
             assert_never(unreachable)
+    step.aside = b.model.among(op)
     return b.constant(step)
 
 
@@ -150,12 +152,15 @@ def _load(a: Agent, s: Step) -> None:
     assert s.writes is not None
     done = end + latency
     a.scoreboard.write(s.writes, done, after(why, done, SMEM))
+    a.aside += s.aside
     a.t += s.cost
 
 
 def _product(a: Agent, s: Step) -> None:
     """Warps of one sub-partition issue theirs one after the other."""
     interval, latency = s.work
+    aside, a.aside = a.aside + s.aside, 0
+    interval, latency = interval + aside, latency - aside
     sm, cause, now = a.cta.sm, a.cause(), a.t
     accepted, done, why = now, now, cause
     for pipe, warps in zip(sm.products, a.model.partitions[a.index], strict=True):

@@ -86,6 +86,9 @@ def wait(a: Agent, s: Step) -> bool:
         return False
     a.t += s.cost
     a.sync += s.cost
+    if covered > group.waited[a.slot]:  # takes that long even if they are complete
+        a.t += s.work[0]
+        a.sync += s.work[0]
     if covered > 0:
         time, cause = group.group_done(covered - 1)
         if time > a.t:

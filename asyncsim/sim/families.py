@@ -230,6 +230,8 @@ def _copy(b: Bound, op: ops.CopyOp) -> Maker:
         case ops.WaitGroup(kind=kind, n=n):
             _, run, key = GROUPS[kind]
             step = b.step(run, numbers.ticks(f"{key}.wait"))
+            if kind is GroupKind.WGMMA:
+                step.work = (numbers.ticks("wgmma.wait_over") - step.cost,)
         case _ as unreachable:
             assert_never(unreachable)
     step.value = n

@@ -12,12 +12,13 @@ from asyncsim.ir.decl import Mbarrier
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stamped import StampCost
 from asyncsim.machine import Machine
+from asyncsim.sim.code import Code
 from asyncsim.sim.do_compute import partition_counts
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.placement import Placement
 from asyncsim.sim.sharing import Sharing
 from asyncsim.sim.steps import StepBinder
-from asyncsim.sim.turns import left_alone, turn_costs
+from asyncsim.sim.turns import left_alone
 from asyncsim.sim.warps import WarpClass, uses_warpgroup, warp_classes
 from asyncsim.stream import Program
 
@@ -52,7 +53,7 @@ def plan(
     n = Numbers(machine)
     classes = warp_classes(schedule, merge=merge)
     barriers = _barrier_indices(schedule)
-    turns, exited = turn_costs(schedule), left_alone(schedule)
+    code, exited = Code(schedule), left_alone(schedule)
     contended = _compute_shared(schedule, classes, placement.ctas_per_sm)
     products = any(isinstance(op, ops.WgmmaMmaAsync) for op in schedule.ops())
     again = n.rate("l2.gpc") / n.rate("l2.shared_gpc")
@@ -65,7 +66,7 @@ def plan(
         tuple(uses_warpgroup(schedule, c) for c in classes),
         barriers,
         tuple(
-            StepBinder(schedule, c, n, barriers, turns, contended, exited, products, stamps)
+            StepBinder(schedule, c, n, barriers, code, contended, exited, products, stamps)
             for c in classes
         ),
         Sharing(schedule, placement, machine.l2.capacity_bytes, again, warm=warm),

@@ -29,6 +29,7 @@ class Agent:
     """One warp class of one CTA. ``t`` is its local time; ``key`` breaks ties."""
 
     __slots__ = (
+        "aside",
         "at",
         "block",
         "blocked",
@@ -117,6 +118,7 @@ class Agent:
         self.tmem_free: int = 0
         self.scoreboard: Scoreboard = Scoreboard()
         self.loads_free: int = 0  # when its next ldmatrix may begin
+        self.aside: int = 0  # ticks that its next product takes for what was issued before it
         self.warpgroup: Warpgroup | None = None
         self.slot: int = 0
         self.rec: Recorder | None = None

@@ -251,6 +251,7 @@ def _agent(s: State, a: Agent) -> None:
     registers, written = a.scoreboard.state()
     s.what.append(registers)
     s.when += [*written, a.loads_free]
+    s.what.append(a.aside)
     if a.copies_landing is not None:
         s.when.append(a.copies_landing[0])
 

@@ -21,6 +21,7 @@ from asyncsim.ir.stamped import StampCost
 from asyncsim.machine import TICKS_PER_CYCLE
 from asyncsim.rules import Rule
 from asyncsim.sim.beside import Beside, runs
+from asyncsim.sim.code import Code
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.warps import WarpClass
 from asyncsim.stream.operands import Evaluator, Noting, Values
@@ -61,11 +62,13 @@ class Step:
     while wgmma run; instructions: of a warp in it, of do_compute.KINDS. light: register arithmetic
     before it may be finished after it. polls: a wait that only some lanes execute. shared: others
     of the SM want the same pipes. reads: registers that it waits for, where they are written some
-    time after the issue; writes: those that it writes so.
+    time after the issue; writes: those that it writes so. aside: ticks that the products of a warp
+    lose to what is issued among them.
     """
 
     __slots__ = (
         "amount",
+        "aside",
         "barrier",
         "beside",
         "box",
@@ -95,7 +98,7 @@ class Step:
     def __init__(self, op: Op, run: Run, cost: int, turn: int) -> None:
         self.op, self.op_id, self.run, self.cost, self.turn = op, op.id, run, cost, turn
         self.name = ""
-        self.barrier = self.value = self.amount = 0
+        self.barrier = self.value = self.amount = self.aside = 0
         self.count = 1
         self.rank = -1
         self.peers: tuple[int, ...] = ()
@@ -119,6 +122,7 @@ class Step:
         step.name, step.polls, step.light = self.name, self.polls, self.light
         step.shared, step.far, step.in_registers = self.shared, self.far, self.in_registers
         step.work, step.beside, step.instructions = self.work, self.beside, self.instructions
+        step.aside = self.aside
         step.reads, step.writes, step.like, step.box = self.reads, self.writes, self, box
         return step
 
@@ -138,7 +142,7 @@ class Step:
             *(self.barrier, self.rank, self.peers, self.states, self.name, self.work),
             self.instructions,
             *(self.light, self.polls, self.shared, self.far, self.reads, self.writes),
-            *(self.in_registers, self.beside, self.box is None),
+            *(self.in_registers, self.beside, self.box is None, self.aside),
         )
 
 
@@ -253,7 +257,7 @@ class StepBinder:
         warps: WarpClass,
         numbers: Numbers,
         barriers: dict[str, tuple[int, int]],
-        turns: dict[int, tuple[str, ...]],
+        code: Code,
         contended: bool,
         alone: frozenset[int],
         products: bool,
@@ -266,7 +270,7 @@ class StepBinder:
         self.contended = contended  # several warps of the SM compute on one sub-partition
         self.products = products  # wgmma run beside computations
         self.runs = runs(schedule) if products else {}
-        self._turns, self._stamps = turns, stamps
+        self._code, self._stamps = code, stamps
         self._makers: dict[int, Maker] = {}
         self._reads: dict[int, tuple[Expr, ...]] = {}
         self._stores: dict[Sectors, tuple[int, int]] = {}
@@ -314,7 +318,11 @@ class StepBinder:
     def _maker(self, op: OpBase, ev: Evaluator, warp_in_role: int) -> Maker:
         from asyncsim.sim.families import make
 
-        turn = sum(self.numbers.ticks(key) for key in self._turns.get(op.id, ()))
+        turn = self._code.before(op.id, self.numbers)
         if self._stamps is not None:
             turn += round(self._stamps.of(op) * TICKS_PER_CYCLE)  # type: ignore[arg-type]
         return make(Bound(self, op, ev, turn, warp_in_role))  # type: ignore[arg-type]
+
+    def among(self, op: OpBase) -> int:
+        """Ticks that the products of a warp lose to an op and its addresses; 0 without products."""
+        return self._code.among(op, self.numbers)

@@ -126,7 +126,7 @@ RULES: dict[str, Rule] = {
         lambda r: r.median("setmaxnreg", "inc", pool="waits"),
         lambda r: r.half_spread("setmaxnreg", "inc", pool="waits"),
     ),
-    **_mma_rules("f16", "bf16"),
+    "mma.f16_latency": _mma_rules("f16", "bf16")["mma.f16_latency"],  # the interval: whole tiles
     **_mma_rules("tf32", "tf32"),
     **_mma_rules("i8", "i8"),
     "smem.ldmatrix_latency": Rule(
