@@ -65,8 +65,8 @@ def _walk(body: tuple[Stmt, ...], found: Counts, turn: _Turn, *, looped: bool = 
             case OpBase():
                 if pending and looped:
                     found[s.id] = found.get(s.id, 0) + pending
+                    turn.known.clear()
                 pending = 0
-                turn.known.clear()
             case For(body=inner):
                 left = _walk(inner, found, _Turn(), looped=True)
                 first = next((o for o in statements(inner) if isinstance(o, OpBase)), None)
