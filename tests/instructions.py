@@ -1,4 +1,4 @@
-"""The rules of ``machine/instructions.toml`` beside SASS: ``python -m tests.instructions``.
+"""The rules of ``sim/instructions.toml`` beside SASS: ``python -m tests.instructions``.
 
 Counts, in the innermost loop with products of a compiled kernel, what is neither an op of the
 schedule nor arithmetic of its computations, and prints it beside what the rules say. Needs NVRTC
@@ -86,8 +86,11 @@ def loops(text: str) -> Iterator[list[str]]:
 def ruled(schedule: Schedule) -> int:
     """What the rules say of the loop with the most ops."""
     loops_ = [s for s in statements(schedule.body) if isinstance(s, For)]
-    ids = max(({o.id for o in statements(s.body) if isinstance(o, OpBase)} for s in loops_), key=len)
-    return sum(n for part in (counted(schedule), addresses(schedule)) for i, n in part.items() if i in ids)
+    ids = max(
+        ([o.id for o in statements(s.body) if isinstance(o, OpBase)] for s in loops_), key=len
+    )
+    parts = counted(schedule), addresses(schedule)
+    return sum(part.get(i, 0) for part in parts for i in ids)
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 """Instructions of generated code that are no ops: conditions, variables, addresses.
 
-How many there are follows from the schedule by the rules of ``machine/instructions.toml``, which
+How many there are follows from the schedule by the rules of ``sim/instructions.toml``, which
 are counts of SASS. What a loop's turn contains anyway (one advance of a stage, one conditional
 release) is in its measured cost, and not counted again. See docs/model-notes.md.
 """
@@ -12,7 +12,7 @@ from asyncsim.ir.expr import Binary, Expr, Unary, Var, walk
 from asyncsim.ir.op import OpBase
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stmt import Elect, For, Set, Specialize, Stmt, When
-from asyncsim.machine.instructions import INSTRUCTIONS
+from asyncsim.sim.instruction_table import INSTRUCTIONS
 
 COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
@@ -103,7 +103,8 @@ def _wraps(s: When, turn: _Turn) -> bool:
 
 def _releases(s: When, turn: _Turn) -> bool:
     """The first release that some warps execute: it is in the measured cost of a turn."""
-    first = not turn.released and any(isinstance(o, ops.MbarrierArrive) for o in statements(s.body))
+    inner = [o for i in s.body if not isinstance(i, When) for o in statements((i,))]
+    first = not turn.released and any(isinstance(o, ops.MbarrierArrive) for o in inner)
     turn.released = turn.released or first
     return first
 

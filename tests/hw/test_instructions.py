@@ -6,7 +6,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from asyncsim.machine.instructions import INSTRUCTIONS
+from asyncsim.sim.instruction_table import INSTRUCTIONS
 from tests.instructions import Count, count, disassembler, loops
 
 pytestmark = [

@@ -21,7 +21,7 @@ class Instructions:
 
 
 def _load() -> Instructions:
-    text = (resources.files("asyncsim.machine") / "instructions.toml").read_text(encoding="utf-8")
+    text = (resources.files("asyncsim.sim") / "instructions.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
     return Instructions(*(int(document[f.name]["instructions"]) for f in fields(Instructions)))
 
