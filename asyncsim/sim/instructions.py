@@ -1,8 +1,8 @@
 """Instructions of generated code that are no ops: conditions, variables, addresses.
 
 How many there are follows from the schedule by the rules of ``sim/instructions.toml``, which
-are counts of SASS. What a loop's turn contains anyway (one advance of a stage, one conditional
-release) is in its measured cost, and not counted again. See docs/model-notes.md.
+are counts of SASS. What the benchmarks of a loop's turn contain is in its measured cost, and not
+counted again: an advance of a stage (two with cp.async), and a conditional release. See docs/model-notes.md.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ def counted(schedule: Schedule) -> Counts:
 class _Turn:
     """What of the measured cost of a loop's turn has been met in its body so far."""
 
-    def __init__(self) -> None:
-        self.advanced = ""  # the variable that is assigned first, a stage
+    def __init__(self, body: tuple[Stmt, ...] = ()) -> None:
+        copies = any(isinstance(s, ops.CpAsync) for s in statements(body))
+        self.stages = 2 if copies else 1
+        self.advanced: set[str] = set()  # the variables that are assigned first, as stages are
         self.released = False
         self.known: set[Expr] = set()  # computed since the last op
 
@@ -68,7 +70,7 @@ def _walk(body: tuple[Stmt, ...], found: Counts, turn: _Turn, *, looped: bool = 
                     turn.known.clear()
                 pending = 0
             case For(body=inner):
-                left = _walk(inner, found, _Turn(), looped=True)
+                left = _walk(inner, found, _Turn(inner), looped=True)
                 first = next((o for o in statements(inner) if isinstance(o, OpBase)), None)
                 if left and first is not None:
                     found[first.id] = found.get(first.id, 0) + left
@@ -80,8 +82,9 @@ def _walk(body: tuple[Stmt, ...], found: Counts, turn: _Turn, *, looped: bool = 
                 for part in (inner, other):
                     pending += _walk(part, found, turn, looped=looped)
             case Set(var=var, value=value):
-                turn.advanced = turn.advanced or var
-                if var != turn.advanced:
+                if len(turn.advanced) < turn.stages:
+                    turn.advanced.add(var)
+                if var not in turn.advanced:
                     pending += max(INSTRUCTIONS.assignment, instructions(value, turn.known))
             case Elect(body=inner, others=others):
                 pending += _walk(inner, found, turn, looped=looped)
@@ -97,7 +100,7 @@ def _walk(body: tuple[Stmt, ...], found: Counts, turn: _Turn, *, looped: bool = 
 def _wraps(s: When, turn: _Turn) -> bool:
     """The rest of the advance that is in the measured cost of a turn: at the last stage."""
     return all(isinstance(i, Set) for i in s.body) and any(
-        isinstance(i, Set) and i.var == turn.advanced for i in s.body
+        isinstance(i, Set) and i.var in turn.advanced for i in s.body
     )
 
 
