@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 WHOLE = 1 << 12  # a computation is served in parts of this many
 LEAST = WHOLE // 8
+PIECE = 256 * TICKS_PER_CYCLE  # of a computation, for which a warp has the pipes of others
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.decl import AccessMode, ComputeDef, Work
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
-from asyncsim.sim.beside import LEAST, WHOLE, beside, slower
+from asyncsim.sim.beside import LEAST, PIECE, WHOLE, beside, slower
 from asyncsim.sim.memory import Moved
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import L2_WRITE, STORE, Cause
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 PIPES = ("fma", "alu", "mufu", "shuffle", "issue")
 KINDS = ("ffma", "mufu", "others")  # of instructions, as they are counted
 STORE_RUN = 2048  # bytes of a warp's stores that are one request
-PIECE = 256 * TICKS_PER_CYCLE  # of a computation, that a warp has the pipes of others for
 LONG_PORT_USE = 2048  # bytes from which a use of the shared-memory port is posted
 
 
@@ -270,7 +269,7 @@ def _serve_pipes(a: Agent) -> None:
     now, cause, left = a.t, a.cause(), a.left
     part, works, rest = left, s.work, s.cost - s.value
     counts = a.model.partitions[a.index]
-    if s.beside is not None:  # the exponentials of another warpgroup go between
+    if s.beside:  # the exponentials of another warpgroup go between
         part = min(left, max(LEAST, PIECE * WHOLE // max(1, s.cost)))
     if s.beside is not None and sm.tensor.free > now:
         until = max([t for t, n in zip(sm.late.until(sm.tensor), counts, strict=True) if n])

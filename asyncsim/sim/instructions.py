@@ -2,7 +2,8 @@
 
 How many there are follows from the schedule by the rules of ``sim/instructions.toml``, which
 are counts of SASS. What the benchmarks of a loop's turn contain is in its measured cost, and not
-counted again: an advance of a stage (two with cp.async), and a conditional release. See docs/model-notes.md.
+counted again: an advance of a stage (two with cp.async), and a conditional release. See
+docs/model-notes.md.
 """
 
 from __future__ import annotations
