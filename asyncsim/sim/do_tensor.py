@@ -86,7 +86,7 @@ def wait(a: Agent, s: Step) -> bool:
         return False
     a.t += s.cost
     a.sync += s.cost
-    if covered > group.waited[a.slot]:  # takes that long even if they are complete
+    if covered > group.waited[a.slot] and not s.value:  # takes that long even if they are complete
         a.t += s.work[0]
         a.sync += s.work[0]
     if covered > 0:
