@@ -386,9 +386,8 @@ def _stores(args: tuple[Agent, int, Cause, list[Step]]) -> None:
     served, end, _ = sm.store.serve(start, sum(step.work[0] for step in stores), cause)
     link = sm.store.last
     assert link is not None
-    finish, why = memory_.store(
-        start, sum(step.work[1] for step in stores), sum(step.amount for step in stores), cause
-    )
+    worth, amount = (sum(n) for n in zip(*((s.work[1], s.amount) for s in stores), strict=True))
+    finish, why = memory_.store(sm.index, start, worth, amount, cause)
     if finish > end:
         end, link = finish, why
     sm.store.hold(end)

@@ -97,7 +97,7 @@ def _store_issued(a: Agent) -> None:
         if s.value:
             sent, why = model.memory.reduce(now, counted, cause)
         else:
-            sent, why = model.memory.write(now, counted, s.amount, cause)
+            sent, why = model.memory.write(sm.index, now, counted, s.amount, cause)
         sm.tma.hold(sent)
         if sm.rec is not None:
             sm.rec.engine(sm, "tma", s.name, start, max(end, sent))

@@ -131,7 +131,7 @@ class Memory:
                 self._ports[group] = Fifo(GPC, part * rate, rate)
                 self._deliveries[group] = part_of(GPC, "l2.shared_gpc", part)
         self.contents = Contents(int(numbers.bytes("l2.capacity") * self._share))
-        self._flight: deque[tuple[int, int, int]] = deque()  # DRAM reads: (landing, SM, bytes)
+        self._flight: deque[tuple[int, int, int]] = deque()  # of DRAM: (landing, SM, bytes)
         self._in_flight = 0
         self._own = {s.index: 0 for s in sms}
         # SMs that share lines ask for them together: each waits as long as all of them, as if it
@@ -212,9 +212,7 @@ class Memory:
                 _, passed, _, behind = burst.serve(time, charged, cause)
                 if passed + alone > landing:
                     landing, end, link = passed + alone, passed, behind
-            self._flight.append((landing, sm.index, charged))
-            self._in_flight += charged
-            self._own[sm.index] += charged
+            self._fly(sm.index, landing, charged)
         if apart:
             landing = max(end, landing + cta.scatter.next())
         if ready is not None and ready[0] > landing:
@@ -292,7 +290,7 @@ class Memory:
         return [*shared, *self._ports.values(), *self._deliveries.values(), *ways]
 
     def in_flight(self) -> list[tuple[int, int, int]]:
-        """DRAM reads in flight: (landing, SM, bytes)."""
+        """What is on its way from and to DRAM: (landing, SM, bytes)."""
         return list(self._flight)
 
     def _loaded(self, sm: int, time: int, amount: int) -> int:
@@ -306,9 +304,9 @@ class Memory:
         total = (self._in_flight - own[sm]) * num + (own[sm] + amount) * den
         return self._round_trip.at(total // (den * self._all_sms))
 
-    def write(self, time: int, worth: int, amount: int, cause: Cause) -> tuple[int, Cause]:
-        """When L2 has taken the bytes of a bulk store; worth: as it counts them."""
-        self._write_back(time, amount, cause)
+    def write(self, sm: int, time: int, worth: int, amount: int, cause: Cause) -> tuple[int, Cause]:
+        """When L2 has taken the bytes of a bulk store of an SM; worth: as it counts them."""
+        self._write_back(sm, time, amount, cause)
         _, end, _, why = self._l2_write.serve(time, worth, cause)
         return end, why
 
@@ -321,17 +319,25 @@ class Memory:
         _, end, _, why = self._l2_write.serve(time, worth, cause)
         return end, why
 
-    def store(self, time: int, worth: int, amount: int, cause: Cause) -> tuple[int, Cause]:
+    def store(self, sm: int, time: int, worth: int, amount: int, cause: Cause) -> tuple[int, Cause]:
         """The same of plain stores; worth: their bytes as whole sectors count."""
-        self._write_back(time, amount, cause)
+        self._write_back(sm, time, amount, cause)
         _, end, _, why = self._store.serve(time, worth, cause)
         return end, why
 
-    def _write_back(self, time: int, amount: int, cause: Cause) -> None:
-        """Written lines go on to DRAM, between the reads, and nobody waits for them."""
+    def _write_back(self, sm: int, time: int, amount: int, cause: Cause) -> None:
+        """Written lines go on to DRAM, between the reads, and nobody waits for them; but they are
+        in flight as long as reads, whose round trips grow with them."""
         if not self._keeps:
             num, den = self._worth
             self.dram.serve(time, amount * num // den, cause)
+            self._fly(sm, time + self._loaded(sm, time, amount), amount)
+
+    def _fly(self, sm: int, landing: int, amount: int) -> None:
+        """Bytes that are on their way from or to DRAM until ``landing``."""
+        self._flight.append((landing, sm, amount))
+        self._in_flight += amount
+        self._own[sm] += amount
 
     @property
     def carried(self) -> float:
