@@ -387,7 +387,7 @@ def _stores(args: tuple[Agent, int, Cause, list[Step]]) -> None:
     link = sm.store.last
     assert link is not None
     worth, amount = (sum(n) for n in zip(*((s.work[1], s.amount) for s in stores), strict=True))
-    finish, why = memory_.store(sm.index, start, worth, amount, cause)
+    finish, why = memory_.store(a.cta, start, worth, amount, cause)
     if finish > end:
         end, link = finish, why
     sm.store.hold(end)

@@ -95,9 +95,9 @@ def _store_issued(a: Agent) -> None:
         sm.starts.append((start, link))
         _, read, _ = sm.reader.serve(start, _reading(sm, start, occupancy), link)
         if s.value:
-            sent, why = model.memory.reduce(now, counted, cause)
+            sent, why = model.memory.reduce(a.cta, now, counted, cause)
         else:
-            sent, why = model.memory.write(sm.index, now, counted, s.amount, cause)
+            sent, why = model.memory.write(a.cta, now, counted, s.amount, cause)
         sm.tma.hold(sent)
         if sm.rec is not None:
             sm.rec.engine(sm, "tma", s.name, start, max(end, sent))

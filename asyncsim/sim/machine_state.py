@@ -247,6 +247,7 @@ class Cta:
         self.cluster, self.rank = cluster, number % model.schedule.cluster_ctas
         cluster.join(self.rank, self)
         self.sm, self.number, self.slot = sm, number, slot
+        self.weight = model.memory.weight(number)
         self.launched, self.start = start, start + model.prologue
         self.began = self.start + model.passed
         self.cause = after(cause, self.start, LAUNCH)

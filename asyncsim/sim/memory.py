@@ -9,9 +9,10 @@ There is no limit of bytes in flight below an SM's shared memory: none was found
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncsim.machine import Curve, ticks
@@ -26,7 +27,7 @@ from asyncsim.sim.path import (
     TMA,
     Cause,
 )
-from asyncsim.sim.placement import Placement
+from asyncsim.sim.placement import Placement, Sm
 from asyncsim.sim.servers import Fifo
 from asyncsim.sim.steps import Box
 
@@ -85,68 +86,97 @@ class _Ways(NamedTuple):
     burst: Fifo
 
 
+_Read = tuple[int, int, int, int]
+"""When a DRAM read lands, for which SM, its bytes, and those of all it stands for, in parts."""
+
+
+class _InFlight:
+    """DRAM reads of an SM: their bytes, and those of all that they stand for, in parts of one."""
+
+    __slots__ = ("bytes", "weighted")
+
+    def __init__(self) -> None:
+        self.bytes = self.weighted = 0
+
+    def add(self, amount: int, weighted: int) -> None:
+        self.bytes += amount
+        self.weighted += weighted
+
+
+def _others(sm: Sm, placement: Placement, parts: int) -> tuple[int, int]:
+    """Of the SMs that one does not stand for, in ``parts`` each, how many of all others each is."""
+    apart = placement.active_sms - sm.stands_for
+    return (Fraction(placement.active_sms - 1, parts) / max(apart, Fraction(1))).as_integer_ratio()
+
+
 class Memory:
-    """L2 and DRAM of the GPU, scaled to the simulated SMs."""
+    """L2 and DRAM of the GPU, which each simulated SM uses for all that it stands for."""
 
     def __init__(
         self, numbers: Numbers, placement: Placement, clock_mhz: Fraction, *, keeps: bool
     ) -> None:
         """keeps: L2 has room for all that is written, and has it from the launch before."""
-        sms, simulated = placement.sms, len(placement.sms)
-        self._share = Fraction(simulated, placement.active_sms)
+        sms = placement.sms
         self._all_sms = numbers.machine.gpu.sms
-        # Each of the other simulated SMs stands for so many others.
-        others = Fraction(placement.active_sms - 1, max(1, simulated - 1))
-        self._others = others.as_integer_ratio()
+        # A request counts for all CTAs that its own stands for, in parts of one.
+        self._parts = parts = lcm(*(s.stands_for.denominator for s in sms))
+        self._places = placement.active_sms
+        self._weights = {s.index: int(s.stands_for * parts) for s in sms}
+        self._others = {s.index: _others(s, placement, parts) for s in sms}
         # DRAM runs on its own clock: in SM cycles it is faster when the SMs are slower.
-        dram = self._share * Fraction(numbers.machine.clock.boost_mhz) / clock_mhz
+        faster = Fraction(numbers.machine.clock.boost_mhz) / clock_mhz
 
-        def part_of(label: str, key: str, part: Fraction) -> Fifo:
-            return Fifo(label, part * numbers.rate(key), numbers.rate(key))
+        def shared(label: str, key: str, times: Fraction = Fraction(1)) -> Fifo:
+            rate = numbers.rate(key)
+            return Fifo(label, times * parts * rate, rate)
 
-        self.dram = part_of(DRAM, "dram.read", dram)
-        self._l2_write = part_of(L2_WRITE, "l2.write", self._share)
-        self._store = part_of(L2_WRITE, "gst.device", self._share)
+        self.dram = shared(DRAM, "dram.read", faster)
+        self._l2_write = shared(L2_WRITE, "l2.write")
+        self._store = shared(L2_WRITE, "gst.device")
         self._keeps = keeps
         beside = numbers.rate("dram.read") / numbers.rate("l2.write")
         self._beside = beside.as_integer_ratio()
         self._worth = (numbers.rate("dram.read") / numbers.rate("dram.write")).as_integer_ratio()
         self._ports: dict[int, Fifo] = {}
         self._deliveries: dict[int, Fifo] = {}  # behind the ports: lines that are merged count here
-        self._stands_for = {s.index: s.stands_for for s in sms}
         self.asked = Fraction(0)  # bytes, of all SMs; a multicast asks once
-        everyone = simulated == placement.active_sms
-        self._group = {s.index: s.gpc if everyone else -s.gpc_active for s in sms}
-        members = Counter(self._group.values())
+        members: dict[int, Fraction] = {}  # the SMs that a group stands for
+        for sm in sms:
+            group = sm.gpcs
+            members[group] = members.get(group, Fraction(0)) + sm.stands_for
         # Of each SM: its part of the port, for loads that all SMs behind the port make together.
         own_ports: dict[int, Fifo] = {}
         for sm in sms:
-            group = self._group[sm.index]
+            group = sm.gpcs
             # L2 as a whole hands out less than the ports of all GPCs take.
             handed = numbers.rate("l2.device") * sm.gpc_active / placement.active_sms
             rate = min(numbers.rate("l2.gpc"), handed)
             own_ports[sm.index] = Fifo(GPC, rate / sm.gpc_active)
             if group not in self._ports:
-                part = Fraction(members[group], sm.gpc_active)
-                self._ports[group] = Fifo(GPC, part * rate, rate)
-                self._deliveries[group] = part_of(GPC, "l2.shared_gpc", part)
-        self.contents = Contents(int(numbers.bytes("l2.capacity") * self._share))
-        self._flight: deque[tuple[int, int, int]] = deque()  # of DRAM: (landing, SM, bytes)
-        self._in_flight = 0
-        self._own = {s.index: 0 for s in sms}
+                gpcs = members[group] / sm.gpc_active
+                self._ports[group] = Fifo(GPC, gpcs * parts * rate, rate)
+                self._deliveries[group] = shared(GPC, "l2.shared_gpc", gpcs)
+        self.contents = Contents(numbers.bytes("l2.capacity") * parts)
+        self._flight: deque[_Read] = deque()
+        self._in_flight = 0  # of all SMs, in parts of a byte
+        self._own = {s.index: _InFlight() for s in sms}
         # SMs that share lines ask for them together: each waits as long as all of them, as if it
         # had its own part of DRAM.
-        own = dram / len(sms) * numbers.rate("dram.read")
+        own_dram = faster / placement.active_sms * numbers.rate("dram.read")
         self._ways = {
             sm.index: _Ways(
-                self._ports[self._group[sm.index]],
-                self._deliveries[self._group[sm.index]],
+                self._ports[sm.gpcs],
+                self._deliveries[sm.gpcs],
                 own_ports[sm.index],
-                Fifo(DRAM, own),
+                Fifo(DRAM, own_dram),
             )
             for sm in sms
         }
         self._round_trip = Line(numbers.curve("dram.round_trip_by_inflight"))
+
+    def weight(self, number: int) -> int:
+        """How many CTAs one of the launch stands for, in parts of one."""
+        return self._weights[number % self._places]
 
     def load(
         self,
@@ -168,8 +198,8 @@ class Memory:
         has asked for all. together: the SMs that read these lines ask for them at once, so that
         they are in step, and none has its last byte before the burst of all has passed.
         """
-        amount = moved.bytes
-        self.asked += amount * self._stands_for[sm.index]
+        amount, weight = moved.bytes, cta.weight
+        self.asked += Fraction(amount * weight, self._parts)
         ready = self._look_up(cta, time, amount, box, share)
         gpc, delivery, own, burst = self._ways[sm.index]
         part, readers = share.dram
@@ -178,14 +208,16 @@ class Memory:
         charged = 0
         if missed:
             charged = amount * part // readers
-            at, end, started, link = self.dram.serve(time, charged, cause)
+            at, end, started, link = self.dram.serve(time, charged, cause, weight)
         apart = readers > 1 and not together and cta.apart(time)
         carried = self._carried(share, moved.sectors, apart=apart)
-        at, finished, started, why = gpc.serve(at, carried, started)
+        at, finished, started, why = gpc.serve(at, carried, started, self._weights[sm.index])
         if finished >= end:
             end, link = finished, why
         if share.apart[0]:
-            at, finished, started, why = delivery.serve(at, moved.turns, started)
+            at, finished, started, why = delivery.serve(
+                at, moved.turns, started, self._weights[sm.index]
+            )
             if finished >= end:
                 end, link = finished, why
         _, finished, _, why = sm.port.serve(at, moved.port, started)
@@ -212,14 +244,15 @@ class Memory:
                 _, passed, _, behind = burst.serve(time, charged, cause)
                 if passed + alone > landing:
                     landing, end, link = passed + alone, passed, behind
-            self._fly(sm.index, landing, charged)
+            self._fly(cta, landing, charged)
         if apart:
             landing = max(end, landing + cta.scatter.next())
         if ready is not None and ready[0] > landing:
             return ready[0], ready[1]
         why = (landing, label, end, link)
         if missed and box is not None:
-            self.contents.bring(cta.number, box, time, landing, why, charged * share.copies)
+            room = charged * weight * share.copies
+            self.contents.bring(cta.number, box, time, landing, why, room)
         return landing, why
 
     def deliver(
@@ -251,11 +284,11 @@ class Memory:
         """Bring a box to L2 from ``time`` on, unless it is there or on its way; nobody waits."""
         if box is None or not share.miss or self._look_up(cta, time, amount, box, share):
             return
-        size = amount * share.dram[0] // share.dram[1]
-        _, end, _, why = self.dram.serve(time, size, cause)
+        size, weight = amount * share.dram[0] // share.dram[1], cta.weight
+        _, end, _, why = self.dram.serve(time, size, cause, weight)
         landing = end + latency.dram
         why = (landing, LATENCY_DRAM, end, why)
-        self.contents.bring(cta.number, box, time, landing, why, size * share.copies)
+        self.contents.bring(cta.number, box, time, landing, why, size * weight * share.copies)
 
     @staticmethod
     def _carried(share: Share, amount: int, *, apart: bool) -> int:
@@ -280,7 +313,7 @@ class Memory:
             return None
         if found.charged:
             size = amount * share.dram[0] // share.dram[1]
-            self.dram.serve(time, size, found.cause)  # a part of that fetch
+            self.dram.serve(time, size, found.cause, cta.weight)  # a part of that fetch
         return found.ready, found.cause
 
     def fifos(self) -> list[Fifo]:
@@ -289,65 +322,76 @@ class Memory:
         shared = [self.dram, self._l2_write, self._store]
         return [*shared, *self._ports.values(), *self._deliveries.values(), *ways]
 
-    def in_flight(self) -> list[tuple[int, int, int]]:
-        """What is on its way from and to DRAM: (landing, SM, bytes)."""
+    def in_flight(self) -> list[_Read]:
+        """What is on its way from and to DRAM."""
         return list(self._flight)
 
     def _loaded(self, sm: int, time: int, amount: int) -> int:
         """The DRAM round trip with the bytes in flight now, this request among them."""
         flight, own = self._flight, self._own
         while flight and flight[0][0] <= time:
-            _, of, landed = flight.popleft()
-            self._in_flight -= landed
-            own[of] -= landed
-        num, den = self._others
-        total = (self._in_flight - own[sm]) * num + (own[sm] + amount) * den
+            _, of, landed, weighted = flight.popleft()
+            self._in_flight -= weighted
+            own[of].add(-landed, -weighted)
+        num, den = self._others[sm]
+        mine = own[sm]
+        total = (self._in_flight - mine.weighted) * num + (mine.bytes + amount) * den
         return self._round_trip.at(total // (den * self._all_sms))
 
-    def write(self, sm: int, time: int, worth: int, amount: int, cause: Cause) -> tuple[int, Cause]:
-        """When L2 has taken the bytes of a bulk store of an SM; worth: as it counts them."""
-        self._write_back(sm, time, amount, cause)
-        _, end, _, why = self._l2_write.serve(time, worth, cause)
+    def write(
+        self, cta: Cta, time: int, worth: int, amount: int, cause: Cause
+    ) -> tuple[int, Cause]:
+        """When L2 has taken the bytes of a bulk store; worth: as it counts them."""
+        self._write_back(cta, time, amount, cause)
+        _, end, _, why = self._l2_write.serve(time, worth, cause, cta.weight)
         return end, why
 
-    def reduce(self, time: int, worth: int, cause: Cause) -> tuple[int, Cause]:
+    def reduce(self, cta: Cta, time: int, worth: int, cause: Cause) -> tuple[int, Cause]:
         """The same of a reduction. Its lines are those of others, and stay: nothing is written back
         for it. But misses wait for as long: half of both go from one partition of L2 to the other.
         """
         num, den = self._beside
-        self.dram.yield_to(time, worth * num // den, cause)
-        _, end, _, why = self._l2_write.serve(time, worth, cause)
+        self.dram.yield_to(time, worth * num // den, cause, cta.weight)
+        _, end, _, why = self._l2_write.serve(time, worth, cause, cta.weight)
         return end, why
 
-    def store(self, sm: int, time: int, worth: int, amount: int, cause: Cause) -> tuple[int, Cause]:
+    def store(
+        self, cta: Cta, time: int, worth: int, amount: int, cause: Cause
+    ) -> tuple[int, Cause]:
         """The same of plain stores; worth: their bytes as whole sectors count."""
-        self._write_back(sm, time, amount, cause)
-        _, end, _, why = self._store.serve(time, worth, cause)
+        self._write_back(cta, time, amount, cause)
+        _, end, _, why = self._store.serve(time, worth, cause, cta.weight)
         return end, why
 
-    def _write_back(self, sm: int, time: int, amount: int, cause: Cause) -> None:
+    def _write_back(self, cta: Cta, time: int, amount: int, cause: Cause) -> None:
         """Written lines go on to DRAM, between the reads, and nobody waits for them; but they are
         in flight as long as reads, whose round trips grow with them."""
         if not self._keeps:
             num, den = self._worth
-            self.dram.serve(time, amount * num // den, cause)
-            self._fly(sm, time + self._loaded(sm, time, amount), amount)
+            self.dram.serve(time, amount * num // den, cause, cta.weight)
+            self._fly(cta, time + self._loaded(cta.sm.index, time, amount), amount)
 
-    def _fly(self, sm: int, landing: int, amount: int) -> None:
+    def _fly(self, cta: Cta, landing: int, amount: int) -> None:
         """Bytes that are on their way from or to DRAM until ``landing``."""
-        self._flight.append((landing, sm, amount))
-        self._in_flight += amount
-        self._own[sm] += amount
+        weighted = amount * cta.weight
+        self._flight.append((landing, cta.sm.index, amount, weighted))
+        self._in_flight += weighted
+        self._own[cta.sm.index].add(amount, weighted)
 
     @property
     def carried(self) -> float:
-        """Bytes that the GPCs of the simulated SMs fetched from L2."""
-        return sum(port.served for port in self._ports.values())
+        """Bytes that the GPCs fetched from L2, of all SMs."""
+        return sum(port.served for port in self._ports.values()) / self._parts
 
     @property
     def stored(self) -> float:
-        """Bytes that the simulated SMs stored, and what reductions were worth."""
-        return self._l2_write.served + self._store.served
+        """Bytes that all SMs stored, and what reductions were worth."""
+        return (self._l2_write.served + self._store.served) / self._parts
+
+    @property
+    def moved(self) -> float:
+        """Bytes of DRAM, those that are written counted as reads of the same time."""
+        return self.dram.served / self._parts
 
     def utilisation(self, total: int) -> dict[str, float]:
         """Busy share of the shared servers over the run."""

@@ -1,8 +1,9 @@
 """Where CTAs run: occupancy, which SMs are simulated, their GPCs, their start times.
 
-k = 8 SMs stand for all active ones, spread over the classes of SMs (size of the GPC, number of
-CTAs, most rounds or not), each class in proportion and with at least one; shared servers are scaled
-by k / active.
+k = 8 SMs stand for all active ones, spread over the classes of SMs (kind of the GPC, number of
+CTAs, most rounds or not), each class in proportion and with at least one; what shared servers do
+for an SM they do for all that it stands for. GPCs are of one kind if they have as many SMs, and as
+many of them run a CTA more or take longest: their ports are alike.
 A cluster takes as many SMs, one after the other in launch order, and is simulated whole.
 """
 
@@ -12,6 +13,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
@@ -22,20 +24,25 @@ from asyncsim.machine import Machine
 from asyncsim.predict.result import Occupancy
 from asyncsim.sim.rounds import longest
 
-Class = tuple[int, bool, bool]
-"""Of an SM: how many its GPC has, whether it runs a CTA more, whether its CTA takes longest."""
+Kind = tuple[int, int, int]
+"""Of a GPC: how many SMs it has, how many run a CTA more, how many have one that takes longest."""
+
+Class = tuple[Kind, bool, bool]
+"""Of an SM: the kind of its GPC, whether it runs a CTA more, whether its CTA takes longest."""
 
 SAMPLE = 8
+LAST = 2  # at least, of the SMs of a class whose CTAs take longest
 BASE_REGISTERS = 26  # addresses, counters and temporaries of a thread beside its fragments
 
 
 @dataclass(frozen=True, slots=True)
 class Sm:
-    """A simulated SM. ``index``: its place in the launch order; ``gpc``: its GPC."""
+    """A simulated SM. ``index``: its place in the launch order; ``gpcs``: which GPC it is in, or
+    which kind of them if it stands for SMs of several."""
 
     index: int
-    gpc: int
-    gpc_active: int  # active SMs of that GPC
+    gpcs: int
+    gpc_active: int  # active SMs of such a GPC
     stands_for: Fraction = Fraction(1)  # SMs that do the same
 
 
@@ -66,17 +73,25 @@ def place(schedule: Schedule, machine: Machine, *, exact: bool, sample: int = SA
     gpc_of = _gpcs(machine, active, size, full=active == sms)
     sizes = Counter(gpc_of)
     chosen: Mapping[int, Fraction] = dict.fromkeys(range(active), Fraction(1))
+    gpcs = {gpc: gpc for gpc in sizes}
     if not exact and active > max(sample, size):
         most = longest(schedule) if ctas <= active else frozenset()
-        clusters = _sample(gpc_of[::size], ctas // size, max(1, sample // size), most)
+        of = [
+            Each(gpc, p < ctas // size % (active // size), p in most)
+            for p, gpc in enumerate(gpc_of[::size])
+        ]
+        kinds = _kinds(of)
+        clusters = _sample(of, kinds, max(1, sample // size))
         chosen = {size * i + rank: n for i, n in clusters.items() for rank in range(size)}
+        numbers = {kind: i for i, kind in enumerate(sorted(set(kinds.values())))}
+        gpcs = {gpc: numbers[kind] for gpc, kind in kinds.items()}
     occupancy = Occupancy(
         ctas_per_sm=per_sm,
         waves=ctas / (sms * per_sm),
         smem_bytes=schedule.smem_bytes,
         limited_by=limit,
     )
-    simulated = tuple(Sm(p, gpc_of[p], sizes[gpc_of[p]], n) for p, n in chosen.items())
+    simulated = tuple(Sm(p, gpcs[gpc_of[p]], sizes[gpc_of[p]], n) for p, n in chosen.items())
     queue = sorted(i for p in chosen for i in range(p, ctas, active))
     return Placement(occupancy, per_sm, active, simulated, tuple(queue), gpc_of)
 
@@ -155,18 +170,34 @@ def _gpcs(machine: Machine, active: int, size: int, *, full: bool) -> tuple[int,
     return tuple(order[:active])
 
 
-def _sample(
-    gpc_of: tuple[int, ...], ctas: int, sample: int, most: frozenset[int] = frozenset()
-) -> dict[int, Fraction]:
-    """Indices of the SMs to simulate, with how many each stands for: classes in proportion, at
-    least one of each. ``most``: those that have more to do than others."""
-    active = len(gpc_of)
-    sizes = Counter(gpc_of)
-    more = ctas % active  # SMs that run one CTA more than the others
+class Each(NamedTuple):
+    """Of a place for a cluster: its GPC, whether it runs one more than others, and whether what it
+    runs takes longest."""
+
+    gpc: int
+    more: bool
+    most: bool
+
+
+def _kinds(places: list[Each]) -> dict[int, Kind]:
+    """Of each GPC."""
+    kinds: dict[int, Kind] = {}
+    for gpc, more, most in places:
+        size, with_more, with_most = kinds.get(gpc, (0, 0, 0))
+        kinds[gpc] = size + 1, with_more + more, with_most + most
+    return kinds
+
+
+def _sample(places: list[Each], kinds: dict[int, Kind], sample: int) -> dict[int, Fraction]:
+    """The places to simulate, with how many each stands for: classes in proportion, at least one of
+    each, and two of those that take longest."""
     classes: dict[Class, list[int]] = {}
-    for p in range(active):
-        classes.setdefault((sizes[gpc_of[p]], p < more, p in most), []).append(p)
+    for p, (gpc, more, most) in enumerate(places):
+        classes.setdefault((kinds[gpc], more, most), []).append(p)
     counts = _apportion({c: len(members) for c, members in classes.items()}, sample)
+    for c, members in classes.items():
+        if c[2]:  # the last of them decides
+            counts[c] = max(counts[c], min(LAST, len(members)))
     chosen: dict[int, Fraction] = {}
     for c, members in classes.items():
         n, size = counts[c], len(members)

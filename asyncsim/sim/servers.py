@@ -14,8 +14,9 @@ from asyncsim.sim.path import Cause
 class Fifo:
     """A server of ``rate`` bytes per tick. ``last``: the cause that ends when it becomes free.
 
-    ``whole``: the rate of the server it is a part of. A part of a server that stands for many
-    requesters keeps its pace between requests, but each request goes through at the whole rate.
+    ``whole``: the rate at which a single request goes through, where it is not that of the server:
+    one that stands for several takes the server for as long as all of them, and is through itself
+    as if it were alone.
     """
 
     __slots__ = ("_den", "_free", "_num", "_whole_den", "_whole_num", "busy", "label", "last")
@@ -29,13 +30,16 @@ class Fifo:
         self.busy = 0  # the same
         self.last: Cause | None = None
 
-    def serve(self, time: int, amount: int, cause: Cause) -> tuple[int, int, Cause, Cause]:
+    def serve(
+        self, time: int, amount: int, cause: Cause, weight: int = 1
+    ) -> tuple[int, int, Cause, Cause]:
         """Serve ``amount`` bytes asked for at ``time``: (start, end, why start, why end).
 
+        weight: for so many, in parts of a request as the rate counts them.
         The start is cut through: what follows may begin with the first byte.
         """
         num = self._num
-        at, work = time * num, amount * self._den
+        at, work = time * num, amount * weight * self._den
         free, last = self._free, self.last
         self.busy += work
         if free > at and last is not None:
@@ -52,10 +56,10 @@ class Fifo:
         self.last = (idle, self.label, since, before)
         return start, end, started, (end, self.label, since, before)
 
-    def yield_to(self, time: int, amount: int, cause: Cause) -> None:
+    def yield_to(self, time: int, amount: int, cause: Cause, weight: int = 1) -> None:
         """Something else goes on in the server's stead for as long as ``amount`` would take."""
-        self.serve(time, amount, cause)
-        self.busy -= amount * self._den
+        self.serve(time, amount, cause, weight)
+        self.busy -= amount * weight * self._den
 
     @property
     def free(self) -> int:

@@ -111,8 +111,8 @@ def state_of(model: Model, pending: list[Posted]) -> State:
     for fifo in model.memory.fifos():
         _fifo(s, fifo)
     flight = model.memory.in_flight()
-    s.what += [(sm, amount) for _, sm, amount in flight]
-    s.when += [landing for landing, _, _ in flight]
+    s.what += [read[1:] for read in flight]
+    s.when += [landing for landing, *_ in flight]
     free = model.launcher.free
     s.clocks.append((free.numerator, free.denominator))
     return s

@@ -176,14 +176,16 @@ def test_a_clock_that_shuffles_ties_is_noticed() -> None:
         ((ws_gemm, {"m": 1408, "n": 1536, "k": 512}), 0.02),  # one whole wave
         # One stage: a few cycles of DRAM decide whether the producer polls once more.
         ((tma_ring, {"tiles": 24, "stages": 1, "ffma": 0}), 0.05),
-        # The last wave of 124 SMs is one of 7 in 8.
-        ((ws_gemm, {"m": 2048, "n": 2048, "k": 512}), 0.05),
+        # Few SMs that run a CTA more, or less, weigh as they are many.
+        ((tma_ring, {"tiles": 40, "ctas": 133}), 0.01),
+        ((tma_ring, {"tiles": 24, "ctas": 300}), 0.01),
+        ((ws_gemm, {"m": 2048, "n": 2048, "k": 512}), 0.01),
     ],
 )
 def test_eight_sms_stand_for_all(case: tuple, tolerance: float) -> None:  # type: ignore[type-arg]
     schedule = build(case)
     sample = run(schedule, H200, Options(certified=True))
     exact = run(schedule, H200, Options(certified=True, exact=True))
-    assert len(sample.sms) == 8
+    assert len(sample.sms) in (8, 9)
     assert len(exact.sms) == min(132, schedule.ctas)
     assert sample.end == pytest.approx(exact.end, rel=tolerance)
