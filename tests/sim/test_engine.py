@@ -4,11 +4,13 @@ and time that is accounted for."""
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from asyncsim.ir.op import CommitGroup, GroupKind, WaitGroup
 from asyncsim.ir.schedule import Schedule
 from asyncsim.scenarios.cp_async_multistage import cp_async_multistage
 from asyncsim.scenarios.sgemm_cp_async import sgemm_cp_async
@@ -18,6 +20,7 @@ from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from asyncsim.sim.machine_state import Model
 from asyncsim.sim.simulate import Options, run
+from asyncsim.sim.steps import Step
 from asyncsim.stream import Program
 from tests.sim.heap_engine import HeapClock
 from tests.sim.schedules import H200
@@ -135,6 +138,22 @@ def test_merging_warps_changes_no_total(case: tuple) -> None:  # type: ignore[ty
     assert single.end == pytest.approx(merged.end, rel=tolerance, abs=0)
 
 
+def _own(steps: Iterable[Step]) -> int:
+    """What steps take by themselves. A wait for all products takes its time when they are complete,
+    too, unless it has nothing new to wait for."""
+    own = 0
+    new = False
+    for step in steps:
+        own += step.cost + step.turn
+        match step.op:
+            case CommitGroup(kind=GroupKind.WGMMA):
+                new = True
+            case WaitGroup(kind=GroupKind.WGMMA, n=0) if new:
+                own += step.work[0]
+                new = False
+    return own
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_start_costs_and_stalls_make_the_end(case: tuple) -> None:  # type: ignore[type-arg]
     """The costs are recomputed from the streams alone."""
@@ -147,9 +166,8 @@ def test_start_costs_and_stalls_make_the_end(case: tuple) -> None:  # type: igno
         x, y, _ = schedule.grid
         block = (number % x, number // x % y, number // (x * y))
         key = (number, index)
-        costs[key] = sum(
-            step.cost + step.turn for step, _ in program.bound(model.binders[index], block, c.first)
-        )
+        bound = program.bound(model.binders[index], block, c.first)
+        costs[key] = _own(step for step, _ in bound)
         assert start + costs[key] + stall == end, (c.role, number)
     assert len(costs) == len(model.finished)
 
@@ -179,7 +197,7 @@ def test_a_clock_that_shuffles_ties_is_noticed() -> None:
         # Few SMs that run a CTA more, or less, weigh as they are many.
         ((tma_ring, {"tiles": 40, "ctas": 133}), 0.01),
         ((tma_ring, {"tiles": 24, "ctas": 300}), 0.01),
-        ((ws_gemm, {"m": 2048, "n": 2048, "k": 512}), 0.01),
+        ((ws_gemm, {"m": 2048, "n": 2048, "k": 512}), 0.02),
     ],
 )
 def test_eight_sms_stand_for_all(case: tuple, tolerance: float) -> None:  # type: ignore[type-arg]

@@ -245,7 +245,7 @@ LEFT_OUT = {
 
 FIELDS = {
     Agent: {
-        *("at", "blocked", "bulk", "copies", "copies_landing", "cp", "deferred", "done"),
+        *("aside", "at", "blocked", "bulk", "copies", "copies_landing", "cp", "deferred", "done"),
         *("held", "peeks", "states", "t", "tensor_done", "tmem_done", "tmem_free"),
         *("scoreboard", "loads_free", "left"),
     },
@@ -277,7 +277,7 @@ FIELDS = {
     Late: {"_free", "_until"},
     Contents: set(),
     Step: {
-        *("amount", "barrier", "beside", "box", "cost", "count", "far", "in_registers"),
+        *("amount", "aside", "barrier", "beside", "box", "cost", "count", "far", "in_registers"),
         "instructions",
         *("light", "name", "op_id", "peers", "polls", "rank", "reads", "run", "shared"),
         *("states", "turn", "value", "work", "writes"),
