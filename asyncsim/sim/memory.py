@@ -27,7 +27,7 @@ from asyncsim.sim.path import (
     TMA,
     Cause,
 )
-from asyncsim.sim.placement import Placement, Sm
+from asyncsim.sim.placement import Placement, others
 from asyncsim.sim.servers import Fifo
 from asyncsim.sim.steps import Box
 
@@ -103,12 +103,6 @@ class _InFlight:
         self.weighted += weighted
 
 
-def _others(sm: Sm, placement: Placement, parts: int) -> tuple[int, int]:
-    """Of the SMs that one does not stand for, in ``parts`` each, how many of all others each is."""
-    apart = placement.active_sms - sm.stands_for
-    return (Fraction(placement.active_sms - 1, parts) / max(apart, Fraction(1))).as_integer_ratio()
-
-
 class Memory:
     """L2 and DRAM of the GPU, which each simulated SM uses for all that it stands for."""
 
@@ -122,7 +116,7 @@ class Memory:
         self._parts = parts = lcm(*(s.stands_for.denominator for s in sms))
         self._places = placement.active_sms
         self._weights = {s.index: int(s.stands_for * parts) for s in sms}
-        self._others = {s.index: _others(s, placement, parts) for s in sms}
+        self._others = {s.index: others(s, placement, parts) for s in sms}
         # DRAM runs on its own clock: in SM cycles it is faster when the SMs are slower.
         faster = Fraction(numbers.machine.clock.boost_mhz) / clock_mhz
 

@@ -64,6 +64,12 @@ class Placement:
         return self.active_sms * self.ctas_per_sm
 
 
+def others(sm: Sm, placement: Placement, parts: int) -> tuple[int, int]:
+    """Of the SMs that one does not stand for, in ``parts`` each, how many of all others each is."""
+    apart = placement.active_sms - sm.stands_for
+    return (Fraction(placement.active_sms - 1, parts) / max(apart, Fraction(1))).as_integer_ratio()
+
+
 def place(schedule: Schedule, machine: Machine, *, exact: bool, sample: int = SAMPLE) -> Placement:
     """Decide the launch of a schedule."""
     per_sm, limit = _ctas_per_sm(schedule, machine)
