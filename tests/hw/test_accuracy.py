@@ -22,6 +22,7 @@ from asyncsim.hw.accuracy import (
     shown,
     stored_rows,
 )
+from asyncsim.hw.beside.rows import stored_comparison_rows
 from asyncsim.hw.compare import ComparedRow, Comparison, grouped, summarise
 from asyncsim.hw.goals import goals, misses
 from asyncsim.hw.misses import UNKNOWN, Reason, by_reason, load_reasons, unneeded
@@ -54,22 +55,7 @@ def row(measured: float, predicted: float | None, **changed: Any) -> ComparedRow
 
 def stored_comparison() -> Comparison:
     """The stored figures as a comparison, without predicting anything."""
-    rows = [
-        ComparedRow(
-            scenario=key[0],
-            params=dict(key[1]),
-            l2=key[2],
-            boards=r["boards"],
-            measured=r["measured_cycles"],
-            time_us=r["time_us"],
-            spread_pct=r["spread_pct"],
-            predicted=r["predicted_cycles"],
-            board_spread_pct=r["board_spread_pct"],
-            proven=r["proven"],
-        )
-        for key, r in stored_rows(load_stored()).items()
-    ]
-    return summarise(rows)
+    return summarise(stored_comparison_rows())
 
 
 def test_every_measured_row_has_its_figure() -> None:
