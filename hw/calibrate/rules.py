@@ -171,7 +171,6 @@ RULES: dict[str, Rule] = {
     "wgmma.ss_base_per_column": Rule(
         "cycles", "wgmma_stream", lambda r: (d.interval(r, 32) - d.interval(r, 16)) / 16
     ),
-    "wgmma.rs_floor": Rule("cycles", "wgmma_stream", lambda r: d.interval(r, 8, 1)),
     "wgmma.tail_ss": Rule("cycles", "wgmma_once", lambda r: d.tail(r, 0), lambda r: 1.5),
     "wgmma.tail_rs": Rule("cycles", "wgmma_once", lambda r: d.tail(r, 1), lambda r: 1.0),
     "wgmma.issue_by_n": Rule("cycles", "wgmma_once", d.wgmma_issue),
