@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 pytest.importorskip("scipy")
@@ -55,6 +55,10 @@ def test_exact_points_give_exact_parameters(offset: float, slope: float, count: 
     bad=st.sets(st.integers(0, 19), min_size=1, max_size=4),
     by=st.floats(20, 1e5),
 )
+@example(offset=860.0, slope=1.0, bad={0, 1, 2}, by=20.0)  # the steps ran out on some processors
+@example(offset=914.0, slope=8.0, bad={2, 5, 13, 15}, by=53.0)  # as here, on any processor
+@example(offset=480.0, slope=44.0, bad={2, 4, 7, 13}, by=59.0)
+@example(offset=300.0, slope=36.0, bad={0, 1, 3, 4}, by=1023.3)  # all at one end
 def test_outliers_do_not_move_the_line(
     offset: float, slope: float, bad: set[int], by: float
 ) -> None:
@@ -64,6 +68,13 @@ def test_outliers_do_not_move_the_line(
     values, _ = _solved(y)
     assert values[0] == pytest.approx(offset, abs=0.4)
     assert values[1] == pytest.approx(slope, abs=0.04)
+
+
+def test_a_fit_that_does_not_end_is_refused() -> None:
+    """Where the steps run out is no solution."""
+    x, y = np.arange(6.0)[:, None], np.zeros(6)
+    with pytest.raises(UnidentifiedError, match=r"^the fit has not ended after 100 steps$"):
+        solve(lambda p, x: p[0] ** 8 + 0 * x[:, 0], x, y, np.full(6, 1e-100), [1.0])
 
 
 @pytest.mark.parametrize("sigma", [0.1, 1.0, 30.0])
