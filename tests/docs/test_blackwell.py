@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.docs.blackwell_features import FEATURES
 from tests.docs.blackwell_table import (
     BLACKWELL_PAGE,
     box_rows,
     chain_rows,
     gemm_rows,
+    made,
     with_figures,
 )
 from tests.docs.nodes import faults
+
+pytestmark = pytest.mark.xdist_group("blackwell")  # one worker simulates the rows, once
 
 
 def test_the_tables_are_current() -> None:
@@ -23,16 +28,16 @@ def test_every_feature_has_tests_that_exist() -> None:
 
 
 def test_loads_are_predicted_within_an_eighth() -> None:
-    errors = [row.error for row in box_rows()]
+    errors = [row.error for row in made(box_rows)]
     assert min(errors) > -7 and max(errors) < 12.5
 
 
 def test_chains_of_instructions_are_within_two_and_a_half_percent() -> None:
-    assert max(abs(row.error) for row in chain_rows()) < 2.5
+    assert max(abs(row.error) for row in made(chain_rows)) < 2.5
 
 
 def test_each_step_of_the_ladder_is_predicted_to_help() -> None:
-    *ladder, cube = gemm_rows()
+    *ladder, cube = made(gemm_rows)
     predicted = [row.predicted for row in ladder]
     assert predicted == sorted(predicted)
     assert abs(cube.error) < 20
