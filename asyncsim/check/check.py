@@ -10,13 +10,14 @@ from dataclasses import replace
 
 from asyncsim.check.affine import BlockUse, block_use
 from asyncsim.check.assignments import check_assignments
-from asyncsim.check.cta import CtaVerdict, check_cta
-from asyncsim.check.ctas import Survey, survey
+from asyncsim.check.cta import CtaVerdict, check_cta, clean_at_once
+from asyncsim.check.ctas import Block, Survey, survey
 from asyncsim.check.dependent import check_dependence, overlap
 from asyncsim.check.execution import Execution
 from asyncsim.check.findings import finding_of_fault, merge_findings
 from asyncsim.check.grid import Bounds, overlapping_deltas
 from asyncsim.check.report import Fault
+from asyncsim.check.tiles_apart import with_tiles_apart
 from asyncsim.check.trips import all_trips
 from asyncsim.check.width import too_wide
 from asyncsim.ir.program import Program as Dependence
@@ -85,8 +86,11 @@ def _check(
     if wide := too_wide(schedule):
         notes.append(wide)
     stats = {"ops": 0, "passed": 0, "states": 0, "ctas": len(kinds.blocks)}
+    plain = _clean_with_tiles_apart(schedule, kinds) if jump else {}
     for block in kinds.blocks:
-        cta = check_cta(program, block, bounds, max_states, jump=jump, witnesses=witnesses)
+        cta = plain.get(block) or check_cta(
+            program, block, bounds, max_states, jump=jump, witnesses=witnesses
+        )
         found += cta.findings
         certified &= cta.certified
         notes += [cta.note] if cta.note else []
@@ -116,6 +120,19 @@ def _check(
         note="; ".join(notes) if verdict is Verdict.INCOMPLETE else "",
         stats=stats,
     )
+
+
+def _clean_with_tiles_apart(schedule: Schedule, kinds: Survey) -> dict[Block, CtaVerdict]:
+    """The kinds of CTAs that are clean even if no two tiles of theirs have data in common; what
+    differs from others in data alone is then executed once (tiles_apart.py)."""
+    decided = kinds.shapes and kinds.complete and not kinds.faults
+    apart = with_tiles_apart(schedule, kinds.once) if decided else None
+    if apart is None:
+        return {}
+    program, bounds = Program(apart), Bounds(apart, {})
+    shapes = {shape: clean_at_once(program, shape, bounds) for shape in set(kinds.shapes.values())}
+    found = {block: shapes[shape] for block, shape in kinds.shapes.items()}
+    return {block: cta for block, cta in found.items() if cta is not None}
 
 
 def _check_both(program: Dependence, max_states: int, jump: bool, witnesses: bool) -> CheckResult:

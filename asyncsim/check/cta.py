@@ -26,6 +26,7 @@ from asyncsim.check.search import Choice, Search, SearchResult
 from asyncsim.check.shortest import Shortening
 from asyncsim.check.skeleton import build_skeleton, lives_twice, some_leave_early
 from asyncsim.check.ways import REFERENCE, Way, directed
+from asyncsim.errors import ScheduleError
 from asyncsim.ir import op as ops
 from asyncsim.ir.op import MaxNRegDirection, MemScope, Scope
 from asyncsim.ir.schedule import Schedule
@@ -116,6 +117,23 @@ def check_cta(
         f"decide it: {breach_text(breaches[0])}"
     )
     return verdict(warnings, note=note, states=result.states)
+
+
+def clean_at_once(
+    program: Program, block: tuple[int, int, int], bounds: Bounds
+) -> CtaVerdict | None:
+    """The verdict on a CTA of which one execution, with jumps, shows that it is clean, and that
+    all conditions hold; else None."""
+    try:
+        execution, found = Executions(program, block, bounds).reference(jump=True)
+    except ScheduleError:
+        return None
+    report = execution.report
+    if found or report.breaches or report.parted is not None:
+        return None
+    return CtaVerdict(
+        findings=(), certified=True, note="", ops=report.steps, states=0, execution=execution
+    )
 
 
 def _count(cta: Executions, reference: Execution) -> bool:

@@ -45,12 +45,15 @@ COMPARED = 16  # kinds that may stand for another one
 class Survey:
     """``blocks``: one CTA of each kind. ``complete`` is False if the limit was reached, or would be
     by far. ``alike``: of the first CTA of each cluster, which of ``blocks`` is as it is; without
-    entries all are."""
+    entries all are. ``shapes``: of each of them, one that differs in nothing but which data are
+    one; ``once``: written tensors of which no cluster touches an element twice."""
 
     blocks: list[Block] = field(default_factory=list)
     faults: dict[object, Fault] = field(default_factory=dict)
     complete: bool = True
     alike: dict[Block, Block] = field(default_factory=dict)
+    shapes: dict[Block, Block] = field(default_factory=dict)
+    once: frozenset[str] = frozenset()
 
     def kind(self, first: Block) -> Block | None:
         """The CTA that stands for this one; None if it was not looked at."""
@@ -80,9 +83,13 @@ def survey(schedule: Schedule, use: BlockUse) -> Survey:
         seen.append(cta)
         found.alike[block] = kinds.setdefault(cta.signature, {}).setdefault(cta.data, block)
     _meet(schedule, written, seen, found)
+    touched = [(tensor, accesses.once()) for c in seen for tensor, accesses in c.accesses.items()]
+    found.once = frozenset(written - {tensor for tensor, once in touched if not once})
     stands: dict[Block, Block] = {}
     for same in kinds.values():
-        stands |= _standing(same)
+        standing = _standing(same)
+        found.shapes |= dict.fromkeys(standing.values(), next(iter(standing.values())))
+        stands |= standing
     found.alike = {block: stands[kind] for block, kind in found.alike.items()}
     found.blocks = list(dict.fromkeys(found.alike.values()))
     return found

@@ -49,7 +49,7 @@ class Jumper:
         self.moves: dict[str, Vector] = {}
         self.rounds: set[int] = set()
         self._indices: tuple[int, ...] = ()
-        self._turns = self._failures = self._wait = 0
+        self._turns = self._failures = self._wait = self._depth = 0
         self._passed = [0] * len(execution.warps)
         self._seen: dict[object, list[Snapshot]] = {}
         self.held = {
@@ -71,7 +71,8 @@ class Jumper:
         report = self._x.report
         if block & (block - 1) or report.breaches or report.parted or not undivided(self._x):
             return
-        if self._turns >= self._wait and self._settled():
+        further_out = len(turn) < self._depth  # its loop has ended: what is around it may repeat
+        if (self._turns >= self._wait or further_out) and self._settled():
             self._look(self._glance(event))
 
     def proven(self) -> bool:
@@ -99,6 +100,7 @@ class Jumper:
                 continue  # what stays will be left behind in a few turns
             if self._jump(old, found):
                 self._turns, self._failures, self._wait = 0, 0, AFTER
+                self._depth = len(self._indices)
             else:
                 self._failures += 1
                 self._wait = self._turns + (1 << self._failures)
@@ -134,6 +136,8 @@ class Jumper:
         }
         self.moves = moves
         self.rounds = {p.rounds for p in windows.values()}
+        if all(p.outer for p in windows.values()):
+            self._seen.clear()  # no loop is around it: what was before cannot recur
         for index, period in windows.items():
             self._pass(self._x.warps[index], period, more)
         self._move(found, more)

@@ -39,6 +39,11 @@ class Accesses:
             return None
         return list(dict.fromkeys(self.order))
 
+    def once(self) -> bool:
+        """Whether no element is touched twice."""
+        places = self.places()
+        return places is not None and len(places) == len(self.order) and _on_lattice(places)
+
     def pattern(self) -> tuple[object, ...]:
         """Equal for clusters whose accesses meet alike: places by which are the same where all
         others are apart; else by how far they are from the first."""

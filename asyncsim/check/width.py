@@ -23,7 +23,7 @@ BIT, WORD = (0, 1), (-(1 << 31), (1 << 31) - 1)
 
 def too_wide(schedule: Schedule) -> str | None:
     """In one line the first expression that may leave an int, None if there is none."""
-    return _first_wide(schedule, _Ranges(schedule))
+    return _first_wide(schedule, Ranges(schedule))
 
 
 def last_period(schedule: Schedule, arg: str, step: int, kept: Kept) -> tuple[int, str]:
@@ -37,7 +37,7 @@ def last_period(schedule: Schedule, arg: str, step: int, kept: Kept) -> tuple[in
     differ = tainted(schedule, dict(schedule.args)) if schedule.ctas > 1 else set()
 
     def wide(periods: int) -> str | None:
-        ranges = _Ranges(schedule)
+        ranges = Ranges(schedule)
         ranges.args[arg] = value, value + periods * step
         ranges.of_vars = {n: b for n, b in kept.after(periods).items() if n not in differ}
         ranges.all_known = True
@@ -57,10 +57,19 @@ def last_period(schedule: Schedule, arg: str, step: int, kept: Kept) -> tuple[in
     return low, why
 
 
-def _first_wide(schedule: Schedule, ranges: _Ranges) -> str | None:
+def statements_with_ranges(schedule: Schedule) -> Iterator[tuple[Stmt, Ranges]]:
+    """Every statement, with what is known there of what terms can be."""
+    ranges = Ranges(schedule)
+    for statement in statements(schedule.body):
+        yield statement, ranges
+        if isinstance(statement, For):
+            ranges.counts(statement)
+
+
+def _first_wide(schedule: Schedule, ranges: Ranges) -> str | None:
     for statement in statements(schedule.body):
         for expr in _expressions(statement):
-            found = ranges.of(expr)
+            ranges.of(expr)
             if ranges.unknown is not None:
                 return f"how large {text(ranges.unknown)}{_at(statement)} may be is not known"
             if ranges.wide is not None:
@@ -69,8 +78,8 @@ def _first_wide(schedule: Schedule, ranges: _Ranges) -> str | None:
                     return f"{text(term)}{_at(statement)} leaves 32 bits"
                 what = f"{text(term)}{_at(statement)} may {how}"
                 return f"{what}, and an integer of the kernel has 32 bits"
-            if isinstance(statement, For) and found is not None:
-                ranges.of_loops[statement.var] = (0, max(0, found[1] - 1))
+        if isinstance(statement, For):
+            ranges.counts(statement)
     return None
 
 
@@ -78,7 +87,7 @@ def _at(statement: Stmt) -> str:
     return f" at {statement.loc}" if isinstance(statement.loc, SourceLoc) else ""
 
 
-class _Ranges:
+class Ranges:
     """What terms can be. ``wide``: the first one that is no int, or a shift by more bits than one
     has, which C++ does not define; ``unknown``: the first one that may be anything, if
     ``all_known`` is asked for."""
@@ -101,6 +110,12 @@ class _Ranges:
             Builtin.LANE: 32,
         }
         self.builtins = {builtin: (0, n - 1) for builtin, n in sizes.items()}
+
+    def counts(self, loop: For) -> None:
+        """A loop begins: what its index can be."""
+        found = self.of(loop.trip_count)
+        if found is not None:
+            self.of_loops[loop.var] = (0, max(0, found[1] - 1))
 
     def of(self, expr: Expr) -> Bounds | None:
         """The bounds of a term; None where they are not known."""
