@@ -22,11 +22,13 @@ def render_bulk(c: Context, op: BulkOp) -> None:
         case ops.BulkLoad(dst=dst, src=src, mbarrier=ref, multicast=mask):
             more = "" if mask is None else f", {c_text(mask)}"
             name = "bulk_load" if mask is None else "bulk_load_multicast"
-            operands = f"{_shared(c, dst)}, {c.element(src)}, {_bytes(c, src)}, {c.barrier(ref)}"
+            far, near = c.ahead.get(op.id) or (c.element(src), _shared(c, dst))
+            operands = f"{near}, {far}, {_bytes(c, src)}, {c.barrier(ref)}"
             c.put_guarded(f"{name}({operands}{more});")
         case ops.BulkStore(dst=box, src=view, reduce=reduce):
             name = "bulk_store" if reduce is None else _reduce_store(c, box, reduce)
-            c.put_guarded(f"{name}({c.element(box)}, {_shared(c, view)}, {_bytes(c, box)});")
+            far, near = c.ahead.get(op.id) or (c.element(box), _shared(c, view))
+            c.put_guarded(f"{name}({far}, {near}, {_bytes(c, box)});")
         case ops.BulkSend(dst=to, src=view, mbarrier=ref, reduce=reduce):
             name = "bulk_send" if reduce is None else _reduce_send(c, view, reduce)
             operands = f"{_shared(c, to)}, {_shared(c, view)}, {_bytes(c, view)}"

@@ -41,8 +41,9 @@ class Context:
     fixed ones, by name. ``matrices``: registers of wgmma in the open scope; ``at_waits``: which of
     them are pinned at a wait, by its id. ``tmem_loaded``: fragments of the open scope that
     tcgen05.ld writes; ``tmem_words``: words with addresses of tensor memory that it has in
-    registers. ``common_registers``: declared before the roles. ``roles_leave``: nothing follows the
-    roles; a warp leaves the kernel at the end of its own.
+    registers. ``ahead``: names of the global and the shared address of copies, by op id, where they
+    are computed before a wait. ``common_registers``: declared before the roles. ``roles_leave``:
+    nothing follows the roles; a warp leaves the kernel at the end of its own.
     """
 
     schedule: Schedule
@@ -63,6 +64,7 @@ class Context:
     tmem_words: tuple[str, ...] = ()
     common_registers: frozenset[str] = frozenset()
     roles_leave: bool = False
+    ahead: dict[int, tuple[str, str]] = field(default_factory=dict)
 
     def put(self, text: str) -> None:
         for line in text.splitlines():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from asyncsim.hw.render.ahead import settle_addresses
 from asyncsim.hw.render.bulk import render_bulk
 from asyncsim.hw.render.cluster import render_cluster
 from asyncsim.hw.render.context import Context, place_of
@@ -27,7 +28,9 @@ from asyncsim.ir.stmt import Elect, For, Role, Set, Specialize, Stmt, When
 
 
 def render_body(c: Context, body: tuple[Stmt, ...]) -> None:
-    for s in body:
+    for i, s in enumerate(body):
+        if isinstance(s, ops.MbarrierWaitOp):
+            settle_addresses(c, body[i + 1 :])
         _statement(c, s)
 
 
@@ -149,13 +152,18 @@ def render_scope(
     if in_role:
         _load_tmem_words(c, body)
     last = body[-1] if body else None
-    if isinstance(last, Elect) and (in_role or not last.of_role) and not last.others:
+    if isinstance(last, Elect) and not last.others and _worth_leaving(last, in_role):
         render_body(c, body[:-1])
         _elect(c, last, last_of_role=leaves)
         return
     render_body(c, body)
     if leaves:
         leave(c)
+
+
+def _worth_leaving(s: Elect, in_role: bool) -> bool:
+    """Lanes that stay parked cost each turn of a loop 120 cycles (``dispatch`` on an H200)."""
+    return in_role or not s.of_role or any(isinstance(i, For) for i in statements(s.body))
 
 
 def declare(c: Context, body: tuple[Stmt, ...]) -> None:

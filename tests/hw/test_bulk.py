@@ -119,7 +119,9 @@ def test_compiles(
             {},
             (
                 "bulk_load(smem_base + v_stage * 256 + at_ring, t_source + block_x * 448 + ",
-                "t_out + block_x * 448 + v_i * 64, smem_base + v_stage * 256 + at_ring, 256);",
+                "far_6 = settled((void*)(t_out + block_x * 448 + v_i * 64));",
+                "near_6 = settled(smem_base + v_stage * 256 + at_ring);",
+                "bulk_store(far_6, near_6, 256);",
                 "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1]",
                 "cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;",
             ),

@@ -19,3 +19,6 @@ DEV void bulk_send(u32 dst, u32 src, u32 bytes, u32 bar) {
 DEV void bulk_prefetch(const void* src, u32 bytes) {
   asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" :: "l"(src), "r"(bytes) : "memory");
 }
+// A value that is computed here, in registers of the thread, and not where it is used.
+DEV void* settled(void* p) { asm volatile("mov.b64 %0, %0;" : "+l"(p)); return p; }
+DEV u32 settled(u32 x) { asm volatile("mov.b32 %0, %0;" : "+r"(x)); return x; }

@@ -40,12 +40,22 @@ extern "C" __global__ void __launch_bounds__(32, 1) asyncsim_dispatch(
     v_freed_stage = 0;
     #pragma unroll 1
     for (int v_i = 0, n_i = a_rows; v_i < n_i; ++v_i) {
+      void* far_8;
+      far_8 = settled((void*)(t_routed + (((block_x * a_rows) + v_i) & 7) * 67584 + (((block_x * a_rows) + v_i) >> 3) * 64));
+      u32 near_8;
+      near_8 = settled(smem_base + v_stage * 128 + at_ring);
+      void* far_9;
+      far_9 = settled((void*)(t_routed + (((block_x * a_rows) + v_i + 1) & 7) * 67584 + (((block_x * a_rows) + v_i) >> 3) * 64 + 540672));
+      void* far_13;
+      far_13 = settled((void*)(t_source + (block_x * a_rows) * 64 + v_i * 64 + 64));
+      u32 near_13;
+      near_13 = settled(smem_base + v_freed_stage * 128 + at_ring);
       // #7 MbarrierWait (dispatch.py)
       if (!mbar_wait(guard, smem_base + v_stage * 8 + at_full, v_phase, 7, v_i)) goto abandoned_0;
       // #8 BulkStore (dispatch.py)
-      bulk_store(t_routed + (((block_x * a_rows) + v_i) & 7) * 67584 + (((block_x * a_rows) + v_i) >> 3) * 64, smem_base + v_stage * 128 + at_ring, 128);
+      bulk_store(far_8, near_8, 128);
       // #9 BulkStore (dispatch.py)
-      bulk_store(t_routed + (((block_x * a_rows) + v_i + 1) & 7) * 67584 + (((block_x * a_rows) + v_i) >> 3) * 64 + 540672, smem_base + v_stage * 128 + at_ring, 128);
+      bulk_store(far_9, near_8, 128);
       // #10 CommitGroup (dispatch.py)
       bulk_commit();
       if ((v_i >= 1) & ((v_i + 1) < a_rows)) {
@@ -54,7 +64,7 @@ extern "C" __global__ void __launch_bounds__(32, 1) asyncsim_dispatch(
         // #12 MbarrierArriveExpectTx (dispatch.py)
         mbar_arrive_expect_tx(smem_base + v_freed_stage * 8 + at_full, 128);
         // #13 BulkLoad (dispatch.py)
-        bulk_load(smem_base + v_freed_stage * 128 + at_ring, t_source + (block_x * a_rows) * 64 + v_i * 64 + 64, 128, smem_base + v_freed_stage * 8 + at_full);
+        bulk_load(near_13, far_13, 128, smem_base + v_freed_stage * 8 + at_full);
         v_freed_stage = v_freed_stage + 1;
         if (v_freed_stage == 2) {
           v_freed_stage = 0;
@@ -69,7 +79,10 @@ extern "C" __global__ void __launch_bounds__(32, 1) asyncsim_dispatch(
     // #14 WaitGroup (dispatch.py)
     bulk_wait<0>();
   abandoned_0:;
+    if (guard.aborted) drain();
+    clock_mark(clocks, 1, 1 + warp);
+  } else if (warp_in_role != 0) {
+    if (guard.aborted) drain();
+    if (elect_one()) clock_mark(clocks, 1, 1 + warp);
   }
-  if (guard.aborted) drain();
-  if (elect_one()) clock_mark(clocks, 1, 1 + warp);
 }
