@@ -75,8 +75,10 @@ def advise(
 
     found = find_scenario(scenario) if isinstance(scenario, str) else scenario
     gpu = load_machine(machine) if isinstance(machine, str | Path) else machine
-    if top < 1 or limit_s <= 0 or (jobs is not None and jobs < 1):
+    if top < 1 or not 0 < limit_s < float("inf") or (jobs is not None and jobs < 1):
         raise UsageError(f"top = {top}, jobs = {jobs}, limit_s = {limit_s:g}; give at least 1")
+    if l2 not in ("cold", "warm"):
+        raise UsageError(f"l2 = {l2!r}; use 'cold' or 'warm'")
     space = space_of(found, gpu, params or {}, vary or {})
     subject = Subject(scenario=found, machine=gpu, l2=l2, limit_s=limit_s)
     sweep = _Sweep(

@@ -31,7 +31,7 @@ def time_limit(seconds: float) -> Iterator[None]:
             if not over:
                 raise_in_body(TookTooLong)
 
-    timer = threading.Timer(seconds, stop)
+    timer = threading.Timer(min(seconds, threading.TIMEOUT_MAX), stop)
     timer.daemon = True
     timer.start()
     try:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import islice, product
 from math import prod
+from operator import index
 from typing import TYPE_CHECKING
 
 from asyncsim.errors import UsageError
@@ -46,7 +47,8 @@ def space_of(
 ) -> Space:
     """The free parameters of the scenario without those given; with ``vary``, those and no others.
 
-    Raises UsageError for parameters that are unknown, fixed and varied, or state the problem.
+    Raises UsageError for parameters that are unknown, fixed and varied, or state the problem, and
+    for values that are too many or no integers.
     """
     scenario.values(dict.fromkeys(vary, 0))
     params = scenario.values(given)
@@ -71,7 +73,7 @@ def space_of(
         raise UsageError(f"every free parameter of {scenario.name} is given: nothing to vary")
     space = Space(
         params=params,
-        vary={n: tuple(dict.fromkeys(values)) for n, values in chosen.items()},
+        vary={n: _distinct(n, values) for n, values in chosen.items()},
     )
     if empty := [name for name, values in space.vary.items() if not values]:
         raise UsageError(f"{empty[0]} has no values to vary over")
@@ -80,6 +82,17 @@ def space_of(
             f"{len(space):,} combinations, more than {MAX_COMBINATIONS:,}; vary fewer values"
         )
     return space
+
+
+def _distinct(name: str, values: Sequence[int]) -> tuple[int, ...]:
+    """The values once each; a range may be longer than any memory."""
+    some = tuple(islice(values, MAX_COMBINATIONS + 1))
+    if len(some) > MAX_COMBINATIONS:
+        raise UsageError(f"{name} has more than {MAX_COMBINATIONS:,} values; vary fewer")
+    try:
+        return tuple(dict.fromkeys(map(index, some)))
+    except TypeError as error:
+        raise UsageError(f"a value of {name} is no integer: {error}; give integers") from None
 
 
 def neighbours(values: Sequence[int], value: int) -> tuple[int, ...]:

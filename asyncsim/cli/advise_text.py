@@ -42,7 +42,7 @@ def _swept(advice: Advice) -> Iterator[str]:
     vary = " ".join(f"{n}={','.join(map(str, v))}" for n, v in advice.space.vary.items())
     counts, n = advice.counts, len(advice.trials)
     predicted = sum(t.prediction is not None for t in advice.trials)
-    yield _line("swept", f"{vary}: {n} combinations, {predicted} predicted")
+    yield _line("swept", f"{vary}: {n} combination{'s' * (n > 1)}, {predicted} predicted")
     unchecked = counts.get(Status.UNCHECKED, 0)
     behind = f", {unchecked} slower one{'s' * (unchecked > 1)} not checked" if unchecked else ""
     yield _line("proven", f"{counts.get(Status.CLEAN, 0)} clean{behind}")

@@ -22,6 +22,7 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, name: str, summary: str) -> None:
         self.takes_value: dict[str, bool] = {}
+        self._dest: dict[str, str] = {}
         super().__init__(
             prog=f"asyncsim {name}",
             description=summary,
@@ -33,7 +34,13 @@ class CommandParser(argparse.ArgumentParser):
         """As argparse's; notes which options take a value."""
         action = super().add_argument(*names, **fields)
         self.takes_value.update(dict.fromkeys(action.option_strings, action.nargs != 0))
+        self._dest.update(dict.fromkeys(action.option_strings, action.dest))
         return action
+
+    def refuse_empty(self, option: str) -> None:
+        """Raise for ``--out ""``, unless that is its default: a variable without a value."""
+        if self.takes_value.get(option) and self.get_default(self._dest[option]) != "":
+            raise UsageError(f"{option} is empty; give it a value, or leave it out")
 
     def error(self, message: str) -> NoReturn:
         """Raise UsageError instead of exiting."""
@@ -102,12 +109,14 @@ def add_power(parser: CommandParser) -> None:
 
 
 def _watts(text: str) -> float:
+    from asyncsim.predict.power import MAX_WATTS
+
     try:
         watts = float(text)
     except ValueError:
         watts = 0.0
-    if not 0 < watts < float("inf"):
-        raise argparse.ArgumentTypeError(f"{text!r} is no power; write watts above 0, as 700")
+    if not 0 < watts <= MAX_WATTS:
+        raise argparse.ArgumentTypeError(f"{text!r} is no power of a board; write watts, as 700")
     return watts
 
 
@@ -122,8 +131,12 @@ def with_parameters(parser: CommandParser, argv: list[str]) -> list[str]:
         match = _OPTION.match(token)
         if match is None or f"--{match[1]}" in parser.takes_value:
             out.append(token)
-            if rest and "=" not in token and parser.takes_value.get(token):
-                out.append(rest.pop(0))
+            option, equals, value = token.partition("=")
+            if rest and not equals and parser.takes_value.get(token):
+                equals, value = " ", rest.pop(0)
+                out.append(value)
+            if equals and not value:
+                parser.refuse_empty(option)
             continue
         name, value = match[1], match[2]
         if "-p" not in parser.takes_value:

@@ -89,6 +89,8 @@ def _sustained(s: Sustained | None) -> list[str]:
         "tensor": f"the highest with tensor cores at work, {s.watts:,.0f} of {s.limit_w:,.0f} W",
         "boost": f"{s.watts:,.0f} of {s.limit_w:,.0f} W",
     }[s.because]
+    if s.because == "power" and s.watts > s.limit_w:
+        why = f"the lowest, {s.watts:,.0f} W, which is more than the limit of {s.limit_w:,.0f} W"
     rate = f", {s.tflops:,.0f} TFLOPS" if s.tflops else ""
     text = f"{_time(s.time_us)}{rate} at {s.clock_mhz:,.0f} MHz: {why}, {s.operands} operands"
     return [wrap(f"{text} (assumed)", first="sustained  ")]

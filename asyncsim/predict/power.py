@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 OPERANDS = ("random", "zeros")
 LOWEST_MHZ = 100.0
+MAX_WATTS = 100_000.0  # no board may draw more: a limit beyond is a slip
 _ROUNDS = 3  # of clock and cycles, where DRAM gets faster in cycles
 _SAME = 0.005
 _DRAM_MATTERS = 0.25  # of the run that DRAM is busy

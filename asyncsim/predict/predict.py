@@ -14,7 +14,7 @@ from asyncsim.errors import ScheduleError, UsageError
 from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule, refuse_unfinished
 from asyncsim.predict.assumed import assumed_share
-from asyncsim.predict.power import OPERANDS, sustained
+from asyncsim.predict.power import MAX_WATTS, OPERANDS, sustained
 from asyncsim.predict.result import CheckResult, Prediction, Verdict
 
 if TYPE_CHECKING:
@@ -52,6 +52,8 @@ def predict(
 
     if operands not in OPERANDS:
         raise UsageError(f"operands = {operands!r}; use {' or '.join(map(repr, OPERANDS))}")
+    if power_limit_w is not None and not 0 < power_limit_w <= MAX_WATTS:
+        raise UsageError(f"power_limit_w = {power_limit_w:g}; give the watts of a board, as 700")
     kernels = schedule.kernels if isinstance(schedule, Program) else (schedule,)
     for kernel in kernels:
         refuse_unfinished("predict", kernel)

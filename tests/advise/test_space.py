@@ -90,6 +90,21 @@ def test_errors(scenario: Any, given: Any, vary: Any, text: str) -> None:
     assert str(error.value) == text
 
 
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (range(10**15), "stages has more than 10,000 values; vary fewer"),
+        ([2, 2.5], "a value of stages is no integer: 'float' object cannot be interpreted as an "),
+        (["2"], "a value of stages is no integer: 'str' object cannot be interpreted as an "),
+    ],
+    ids=str,
+)
+def test_values_that_cannot_be_swept(values: Any, text: str) -> None:
+    with pytest.raises(UsageError) as error:
+        space_of(find_scenario("tma_ring"), H200, {}, {"stages": values})
+    assert str(error.value).startswith(text)
+
+
 def test_neighbours_go_on_at_the_end_of_a_row_of_three() -> None:
     assert neighbours((1, 2, 4), 2) == (1, 4)
     assert neighbours((1, 2, 4), 4) == (2, 6)

@@ -81,7 +81,9 @@ def test_json_has_every_row(cli: Any) -> None:
         (("--vary", "stages=3:1"), 2, "--vary stages=3:1: '3:1' is empty; FIRST is at most LAST"),
         (("--vary", "tiles=1:2"), 2, "tiles is no free parameter of tma_ring: schedules that"),
         (("--top", "0"), 2, "--top 0: give at least 1"),
-        (("--limit", "-1"), 2, "--limit -1: give at least 1"),
+        (("--limit", "-1"), 2, "--limit -1: give seconds above 0, as 60"),
+        (("--limit", "nan"), 2, "--limit nan: give seconds above 0, as 60"),
+        (("--limit", "inf"), 2, "--limit inf: give seconds above 0, as 60"),
         (("--jobs", 2, "--scheduler", "x:1"), 2, "--jobs and --scheduler exclude each other; drop"),
         (("-o", "x.csv"), 2, "-o x.csv: end the name in .parquet"),
         (("-o", "/nowhere/x.parquet"), 2, "-o /nowhere/x.parquet: there is no such folder; make"),
@@ -92,6 +94,12 @@ def test_errors(cli: Any, words: tuple[object, ...], code: int, text: str) -> No
     done = cli("advise", "tma_ring", *words)
     assert (done.code, done.out) == (code, "")
     assert done.err.startswith(f"asyncsim: {text}") and done.err.count("\n") == 1
+
+
+def test_a_limit_beyond_what_clocks_take(cli: Any) -> None:
+    done = cli(*RING, "--tiles", 2, "--vary", "stages=2", "--limit", "1e300")
+    assert (done.code, done.err) == (0, "")
+    assert "swept      stages=2: 1 combination, 1 predicted\n" in done.out
 
 
 def test_nothing_clean_is_no_success(cli: Any) -> None:

@@ -102,6 +102,25 @@ def test_usage(cli, argv: str, text: str) -> None:  # type: ignore[no-untyped-de
     assert (done.code, done.out, done.err) == (2, "", f"asyncsim: {text}\n")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("advise", "tma_ring", "--scheduler"),
+        ("advise", "tma_ring", "-o"),
+        ("calibrate", "--from"),
+        ("check", "tma_ring", "--out"),
+        ("predict", "tma_ring", "--trace"),
+        ("render", "tma_ring", "-o"),
+    ],
+    ids=str,
+)
+def test_an_option_without_letters_is_not_left_out(cli, words: tuple[str, ...]) -> None:  # type: ignore[no-untyped-def]
+    """As of ``--out "$FILE"``: nothing would be written."""
+    said = f"asyncsim: {words[-1]} is empty; give it a value, or leave it out\n"
+    for done in (cli(*words, ""), cli(*words[:-1], f"{words[-1]}=")):
+        assert (done.code, done.out, done.err) == (2, "", said)
+
+
 @pytest.mark.parametrize("command", ["show", "check", "predict", "render"])
 @pytest.mark.parametrize(
     ("argv", "text"),

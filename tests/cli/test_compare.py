@@ -198,3 +198,6 @@ def test_intervals_usage(cli) -> None:  # type: ignore[no-untyped-def]
     assert done.err.startswith(said)
     done = cli("compare", "tma_reduce", "--intervals", "--tiles", "3")
     assert done.out == "no stored intervals with these parameters\n"
+    done = cli("compare", "tma_reduce", "--intervals", "--tils", "3")
+    said = "asyncsim: no stored row has a parameter 'tils'; did you mean 'tiles'? they have "
+    assert (done.code, done.err[: len(said)]) == (2, said)

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from asyncsim import predict
 from asyncsim.catalog import find_scenario
+from asyncsim.errors import UsageError
 from asyncsim.trace.chrome_reader import load_chrome
 from asyncsim.trace.perfetto_reader import load_pftrace, validate_pftrace
 from tests.cli.test_check import KEYS, SMALL, small
@@ -50,10 +52,14 @@ def test_a_sustained_run_names_its_limit_and_its_operands(cli) -> None:  # type:
     assert sustained().endswith("of 700 W, random operands (assumed)")
     assert "at 1,980 MHz: " in sustained()
     assert sustained("--power-limit", "140").endswith("140 W limit, random operands (assumed)")
+    assert "at 100 MHz: the lowest, 129 W, which is more" in sustained("--power-limit", "100")
     assert sustained("--operands", "zeros").endswith("of 700 W, zeros operands (assumed)")
-    done = cli("predict", *RING, "--power-limit", "-5")
-    assert done.code == 2
-    assert "'-5' is no power; write watts above 0, as 700" in done.err
+    for limit in ("-5", "0", "nan", "inf", "1e308"):
+        done = cli("predict", *RING, "--power-limit", limit)
+        assert done.code == 2
+        assert f"'{limit}' is no power of a board; write watts, as 700" in done.err
+        with pytest.raises(UsageError, match="give the watts of a board, as 700$"):
+            predict(find_scenario("tma_ring").build(), power_limit_w=float(limit))
 
 
 def test_a_racy_schedule_is_predicted_under_its_verdict(cli) -> None:  # type: ignore[no-untyped-def]

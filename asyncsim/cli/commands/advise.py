@@ -87,10 +87,12 @@ def _refuse(args: Namespace) -> None:
     """Raise for what would fail after the sweep only."""
     if args.scheduler and args.jobs:
         raise UsageError("--jobs and --scheduler exclude each other; drop one")
-    for option in ("top", "jobs", "limit"):
+    for option in ("top", "jobs"):
         value = getattr(args, option)
         if value is not None and value <= 0:
-            raise UsageError(f"--{option} {value:g}: give at least 1")
+            raise UsageError(f"--{option} {value}: give at least 1")
+    if not 0 < args.limit < float("inf"):
+        raise UsageError(f"--limit {args.limit:g}: give seconds above 0, as 60")
     if args.out:
         from asyncsim.advise.rows import needs_pyarrow
 

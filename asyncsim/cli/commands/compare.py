@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError, Namespace
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -77,18 +78,17 @@ def _intervals(args: Namespace, scenario: str | None) -> ExitCode:
     if args.check or args.worst is not None:
         raise UsageError("--intervals shows all of them; leave --check and --worst out")
     params = parse_parameters(args.params)
-    stored = load_intervals()
-    names = sorted({m.configuration.scenario for m in stored})
+    every = load_intervals()
+    names = sorted({m.configuration.scenario for m in every})
     if scenario is not None and scenario not in names:
         raise UsageError(
             f"no stored intervals of {scenario!r}; {did_you_mean(scenario, names)}"
             f"there are some of {', '.join(names) or 'nothing'}"
         )
+    found = [m for m in every if scenario in (None, m.configuration.scenario)]
+    _refuse_unknown(params, [m.configuration.params for m in found])
     chosen = [
-        m
-        for m in stored
-        if scenario in (None, m.configuration.scenario)
-        and all(m.configuration.params.get(n) == v for n, v in params.items())
+        m for m in found if all(m.configuration.params.get(n) == v for n, v in params.items())
     ]
     machine = load_machine(args.machine)
     with working("comparing intervals", quiet=args.json):
@@ -135,14 +135,18 @@ def _rows(scenario: str | None, params: dict[str, int]) -> list[Measurement]:
             f"there are some of {', '.join(names) or 'nothing'}"
         )
     found = [m for m in rows if scenario in (None, m.scenario)]
-    known = dict.fromkeys(name for m in found for name in m.params)
-    for name in params:
+    _refuse_unknown(params, [m.params for m in found])
+    return [m for m in found if all(m.params.get(n) == v for n, v in params.items())]
+
+
+def _refuse_unknown(asked: Iterable[str], rows: Iterable[Mapping[str, int]]) -> None:
+    known = dict.fromkeys(name for params in rows for name in params)
+    for name in asked:
         if name not in known:
             raise UsageError(
                 f"no stored row has a parameter {name!r}; {did_you_mean(name, known)}"
                 f"they have {', '.join(known)}"
             )
-    return [m for m in found if all(m.params.get(n) == v for n, v in params.items())]
 
 
 def _against_stored(comparison: Comparison) -> ExitCode:
