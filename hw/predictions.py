@@ -21,6 +21,7 @@ from pathlib import Path
 
 import asyncsim
 from asyncsim.catalog import find_scenario
+from asyncsim.collecting import collect_rarely
 from asyncsim.hw.compile import cache_folder
 from asyncsim.ir.schedule import Schedule
 from asyncsim.ir.text import schedule_text
@@ -109,7 +110,8 @@ def _each(asked: Sequence[Asked], machine: str, workers: int) -> Iterator[Predic
         yield from (predict_row(a, gpu) for a in asked)
         return
     tasks = [(a, machine) for a in asked]
-    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
+    spawn = get_context("spawn")
+    with ProcessPoolExecutor(workers, mp_context=spawn, initializer=collect_rarely) as pool:
         yield from pool.map(_in_process, tasks)
 
 

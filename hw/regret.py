@@ -102,10 +102,16 @@ def predicted(measurements: Sequence[Measurement], machine: str, jobs: int) -> l
             which = [i for i, m in enumerate(measurements) if (m.l2, m.scenario) == (l2, name)]
             subject = Subject(scenario=find_scenario(name), machine=gpu, l2=l2, limit_s=LIMIT_S)
             places = [dict(measurements[i].params) for i in which]
-            for n, trial in workers.outcomes(subject.try_out, places):
+            tried = {
+                which[n]: trial
+                for n, trial in workers.outcomes(subject.try_out, places)
+                if not isinstance(trial, Lost) and trial.prediction is not None
+            }
+            numbers = list(tried)
+            for n, trial in workers.outcomes(subject.sustain, list(tried.values())):
                 if not isinstance(trial, Lost) and trial.prediction is not None:
-                    found[which[n]] = Row(
-                        measured=measurements[which[n]],
+                    found[numbers[n]] = Row(
+                        measured=measurements[numbers[n]],
                         predicted=trial.prediction.time_us,
                         sustained=foreseen_rank(trial)[0],
                     )

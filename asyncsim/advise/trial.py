@@ -87,16 +87,21 @@ class Subject:
     limit_s: float
 
     def try_out(self, params: Mapping[str, int]) -> Trial:
-        """Build a combination and predict it."""
+        """Build a combination and predict one run of it."""
         return self._guarded(Trial(params=params, status=Status.UNCHECKED), self._try_out)
 
     def prove(self, trial: Trial) -> Trial:
-        """The verdict on a combination that has been predicted."""
+        """The verdict on a combination that has been predicted; if it is clean, its sustained run,
+        too: among proven ones that decides."""
         return self._guarded(trial, self._prove)
 
     def again(self, trial: Trial) -> Trial:
         """Predict a proven combination once more, on the machine of this subject."""
         return self._guarded(trial, self._again)
+
+    def sustain(self, trial: Trial) -> Trial:
+        """The sustained run of a combination that has been predicted."""
+        return self._guarded(trial, self._sustain)
 
     def build(self, params: Mapping[str, int]) -> Schedule | Program:
         """Trace a combination. Raises ScheduleError, also for another architecture."""
@@ -114,18 +119,26 @@ class Subject:
             )
         return schedule
 
-    def simulate(self, schedule: Schedule | Program, *, certified: bool) -> Prediction:
-        """Predict a schedule, or a program, with its sustained run, as ``predict`` does. Raises as
-        asyncsim.sim.simulate does."""
-        from asyncsim.predict.power import sustained
+    def simulate(
+        self, schedule: Schedule | Program, *, certified: bool, clock_mhz: float | None = None
+    ) -> Prediction:
+        """Predict one run of a schedule, or of a program. Raises as asyncsim.sim.simulate does."""
         from asyncsim.sim import simulate
 
-        def at(mhz: float | None) -> Prediction:
-            return simulate(
-                schedule, self.machine, certified=certified, l2=self.l2, clock_mhz=mhz, ties=False
-            )
+        return simulate(
+            schedule, self.machine, certified=certified, l2=self.l2, clock_mhz=clock_mhz, ties=False
+        )
 
-        prediction = at(None)
+    def with_sustained(
+        self, schedule: Schedule | Program, prediction: Prediction, *, certified: bool
+    ) -> Prediction:
+        """A prediction of the schedule with its sustained run, as ``predict`` adds it: where DRAM
+        is busy that is simulated at its own clock."""
+        from asyncsim.predict.power import sustained
+
+        def at(mhz: float) -> Prediction:
+            return self.simulate(schedule, certified=certified, clock_mhz=mhz)
+
         return replace(prediction, sustained=sustained(prediction, self.machine, cycles_at=at))
 
     def _guarded(self, trial: Trial, step: Step) -> Trial:
@@ -170,15 +183,24 @@ class Subject:
                 raise
             return replace(trial, status=Status.FINDINGS, why=str(error))
         status, why = _status(result)
-        prediction = trial.prediction
-        if result.verdict is Verdict.CLEAN and not result.certified:
-            prediction = self.simulate(schedule, certified=False)
-        return replace(
-            trial, status=status, why=why, prediction=prediction, certified=result.certified
-        )
+        proven = replace(trial, status=status, why=why, certified=result.certified)
+        if result.verdict is not Verdict.CLEAN:
+            return proven
+        return self._predicted(proven, schedule, trial.prediction if result.certified else None)
 
     def _again(self, trial: Trial) -> Trial:
-        prediction = self.simulate(self.build(trial.params), certified=trial.certified)
+        return self._predicted(trial, self.build(trial.params), None)
+
+    def _sustain(self, trial: Trial) -> Trial:
+        return self._predicted(trial, self.build(trial.params), trial.prediction)
+
+    def _predicted(
+        self, trial: Trial, schedule: Schedule | Program, alone: Prediction | None
+    ) -> Trial:
+        """The trial with a whole prediction; ``alone``: that of one run, if it is known."""
+        certified = trial.certified
+        alone = alone or self.simulate(schedule, certified=certified)
+        prediction = self.with_sustained(schedule, alone, certified=certified)
         return replace(trial, prediction=prediction)
 
 

@@ -28,6 +28,8 @@ from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
+from asyncsim.collecting import collect_rarely
+
 T = TypeVar("T")
 R = TypeVar("R")
 
@@ -193,6 +195,7 @@ def _begin(ids: multiprocessing.SimpleQueue[int]) -> None:
     """In a new worker: Ctrl-C is for the parent, and so is standard output."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.stdout = sys.stderr
+    collect_rarely()
     ids.put(os.getpid())
 
 

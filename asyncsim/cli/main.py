@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from asyncsim.cli.exit_code import ExitCode
 from asyncsim.cli.options import CommandParser, with_parameters
+from asyncsim.collecting import rare_collection
 from asyncsim.errors import EnvironmentError_, ScheduleError, UsageError
 from asyncsim.suggest import did_you_mean
 
@@ -83,7 +84,8 @@ def _dispatch(argv: list[str]) -> ExitCode:
         args = parser.parse_args(with_parameters(parser, argv[1:]))
     except SystemExit:  # --help
         return ExitCode.CLEAN
-    result: ExitCode = command.run(args)
+    with rare_collection():
+        result: ExitCode = command.run(args)
     return result
 
 

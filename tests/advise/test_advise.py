@@ -52,6 +52,14 @@ def test_a_race_that_looks_faster_is_not_recommended() -> None:
     assert advice.best == fine and advice.ranked == (fine,)
 
 
+def test_only_a_proven_one_has_a_sustained_run() -> None:
+    params = {"stages": 2}
+    advice = advise(behaving, params=params, vary={"how": (FINE, RACE)}, jobs=1)
+    settled = [t.prediction and t.prediction.sustained is not None for t in advice.trials]
+    assert statuses(advice) == [(2, 0, "clean"), (2, 1, "findings")]
+    assert settled == [True, False]
+
+
 def test_it_predicts_what_predict_does() -> None:
     advice = advise("tma_ring", params=RING, vary={"stages": (1, 2, 4)}, jobs=1, prove_all=True)
     ring = find_scenario("tma_ring")
