@@ -25,16 +25,13 @@ from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
 LATE = Order(landing=Landing.LATE)
-ORDERS = [Order(), LATE, *(Order(landing=Landing.LATE, seed=s) for s in range(3))]
-ORDERS += [Order(seed=7)]
+ORDERS = [Order(), LATE, *(Order(landing=Landing.LATE, seed=s) for s in range(3)), Order(seed=7)]
 
 
 def each_in_three(problems):
     """Each problem in both plain orders and one of the others, which all have their turn."""
     return [
-        pytest.param(problem, order, id=f"{i}-{ORDERS.index(order)}")
-        for i, problem in enumerate(problems)
-        for order in (*ORDERS[:2], ORDERS[2 + i % 4])
+        (p, order) for i, p in enumerate(problems) for order in (*ORDERS[:2], ORDERS[2 + i % 4])
     ]
 
 
