@@ -3,7 +3,7 @@
 See docs/machine.md.
 """
 
-__all__ = ["both_cases"]
+__all__ = ["Loads", "Sends", "both_case", "both_cases"]
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -19,6 +19,7 @@ from .sources import Variant
 
 KB = 1024
 WINDOW = 100_000
+LONG, WARMING = 1_500_000, 150  # cycles of a launch; launches until the clock has settled
 SPANS = {"l2": 64 * KB, "dram": 2 << 20}
 # Bytes of a row of a matrix: lines of 128 bytes begin with it, or it begins 64, 32, 16 bytes later
 # in each row than in the one before.
@@ -67,16 +68,16 @@ SENDS = (
 def both_cases() -> Iterator[Case]:
     for loads, sends in product((Loads(), *LOADS), (Sends(), *SENDS)):
         if loads.size or sends.size:
-            yield _both(loads, sends)
+            yield both_case(loads, sends)
         if loads.size and sends.size and sends.strands == 1 and sends.size >= 8 * KB:
-            yield _both(loads, sends, halves=True)
+            yield both_case(loads, sends, halves=True)
     for sends in SENDS:
-        yield _both(Loads(), sends, halves=True)
+        yield both_case(Loads(), sends, halves=True)
     for ctas, loads, sends in product((1, 16), LOADS, SENDS[:4]):
         if loads.level == "l2":
-            yield _both(loads, sends, ctas=ctas)
+            yield both_case(loads, sends, ctas=ctas)
     for sends, size, depth, level, halves in product(PACED, (2, 8), (1, 3), SPANS, (0, 1)):
-        yield _both(Loads(size * KB, depth, level), sends, halves=bool(halves))
+        yield both_case(Loads(size * KB, depth, level), sends, halves=bool(halves))
     yield from _turns()
     yield from _pitches()
 
@@ -89,14 +90,21 @@ def _turns() -> Iterator[Case]:
             yield bulk_case(stores, size, 1, read, reduce, step=37, tiles=132, grid=132, cold=True)
 
 
-def _both(loads: Loads, sends: Sends, *, halves: bool = False, ctas: int = 132) -> Case:
+def both_case(
+    loads: Loads, sends: Sends, *, halves: bool = False, ctas: int = 132, mma: int = -1
+) -> Case:
+    """``mma``: how many CTAs more do wgmma, in a launch of a millisecond after many of its kind; -1:
+    a short launch without any."""
     flags = loads.depth + 256 * halves + 512 * sends.crowd
     flags += 1024 * sends.strands if sends.size else 0
     defines = {"LOAD": loads.size, "SEND": sends.size, "REDUCE": int(sends.kind == "reduce")}
     if sends.pace:
         defines["PACE"] = sends.pace
+    if mma > 0:
+        defines |= {"MMA": mma, "N": 64, "RS": 0}
+    grid, window = ctas + max(mma, 0), WINDOW if mma < 0 else LONG
     return Case(
-        "both",
+        "both" if mma < 0 else "both_slow",
         {
             "load": loads.size,
             "depth": loads.depth,
@@ -109,16 +117,18 @@ def _both(loads: Loads, sends: Sends, *, halves: bool = False, ctas: int = 132) 
             "pace": sends.pace,
             "halves": int(halves),
             "ctas": ctas,
+            **({} if mma < 0 else {"mma": mma}),
         },
         Variant("both.cu", tuple(defines.items())),
         "both",
-        _rates(ctas),
-        grid=ctas,
-        block=64,
+        _rates(ctas) if mma < 0 else _rates_and_clock(ctas, grid),
+        grid=grid,
+        block=128 if mma > 0 else 64,
         smem=200_000,
-        args=(flags, SPANS[loads.level], WINDOW, SPANS[sends.level]),
-        words=4 * ctas,
-        repeat=3,
+        args=(flags, SPANS[loads.level], window, SPANS[sends.level]),
+        words=4 * grid + (2 if mma >= 0 else 0),
+        repeat=3 if mma < 0 else 10,
+        warmups=1 if mma < 0 else WARMING,
         cold="dram" in (loads.level, sends.level),
         unit="bytes_per_cycle",
     )
@@ -135,6 +145,16 @@ def _rates(ctas: int) -> Reduce:
             if took.any():
                 samples[name] = rows[took, column] / rows[took, column + 1]
         return samples
+
+    return reduce
+
+
+def _rates_and_clock(ctas: int, grid: int) -> Reduce:
+    """Bytes per cycle of each SM, and the clock of the launch."""
+
+    def reduce(words: Words, context: Context) -> Samples:
+        cycles, ns = words[4 * grid : 4 * grid + 2]
+        return {**_rates(ctas)(words, context), "mhz": np.array([1000 * cycles / max(ns, 1)])}
 
     return reduce
 

@@ -17,7 +17,7 @@ PDL_CTAS = 132
 
 def cluster_cases() -> Iterator[Case]:
     for op, name in ((BARRIER, "release"), (RELAXED, "relaxed")):
-        for size in (1, 2, 4, 8):
+        for size in (1, 2, 4, 8, 16):
             for threads in (32, 128, 384):
                 for run in (16, 48):
                     params: dict[str, int | str] = {"order": name, "cluster": size, "run": run}

@@ -82,18 +82,25 @@ def bulk_case(
     tiles: int,
     grid: int = 1,
     cold: bool = False,
+    turns: int = 0,
+    delay: int = 0,
 ) -> Case:
+    """``step``, ``tiles``: where CTAs begin, of how many; ``delay``: cycles from the begin of a CTA to
+    that of the next; ``turns`` 0: as many as the first of these cases had."""
     defines = {"STORES": stores, "BYTES": size, "LOAD": load, "READ": read, "REDUCE": reduce}
-    turns = 64 if grid > 1 else 256
+    later: dict[str, int | str] = {"turns": turns} if turns else {}
+    later |= {"delay": delay} if delay else {}
+    turns = turns or (64 if grid > 1 else 256)
     return Case(
         "bulk_turn",
         {**{k.lower(): v for k, v in defines.items()}, "step": step, "tiles": tiles, "grid": grid}
-        | ({"level": "dram"} if cold else {}),
+        | ({"level": "dram"} if cold else {})
+        | later,
         Variant("bulk.cu", tuple(defines.items())),
         "bulk_turn",
         per_step(turns, grid),
         grid=grid,
-        args=(step, tiles, turns, 0),
+        args=(step, tiles, turns, delay),
         words=grid,
         cold=cold,
     )

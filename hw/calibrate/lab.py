@@ -19,6 +19,7 @@ MB = 1 << 20
 DATA_BYTES = 640 * MB
 FLUSH_BYTES = 256 * MB
 OUT_WORDS = 32768
+PORTABLE_CLUSTER = 8
 IMAGE = 16  # pixels of a side, for im2col
 
 
@@ -148,12 +149,16 @@ class Lab:
         from cuda.bindings import driver
 
         kernel = self.code(case.variant).get_kernel(case.kernel)
-        attribute = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-        (status,) = driver.cuKernelSetAttribute(
-            attribute, case.smem, kernel.handle, driver.CUdevice(0)
-        )
-        if int(status):
-            raise RuntimeError(f"cuKernelSetAttribute: {status}")
+        names = driver.CUfunction_attribute
+        allowed = {names.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: case.smem}
+        if case.cluster > PORTABLE_CLUSTER:
+            allowed[names.CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED] = 1
+        for attribute, value in allowed.items():
+            (status,) = driver.cuKernelSetAttribute(
+                attribute, value, kernel.handle, driver.CUdevice(0)
+            )
+            if int(status):
+                raise RuntimeError(f"cuKernelSetAttribute: {status}")
         return kernel
 
     def _evict(self) -> None:

@@ -29,6 +29,7 @@ from .cases_copy import copy_cases
 from .cases_fma import fma_cases
 from .cases_landing import landing_cases
 from .cases_matrix import matrix_cases
+from .cases_memory import memory_cases
 from .cases_open import open_cases
 from .cases_power import power_cases
 from .cases_release import release_cases
@@ -44,6 +45,7 @@ CHILD_SECONDS = 240
 CHECKS = (
     *("pairs", "ring", "block_order", "outer_ring", "outer_extra", "outer_sync", "cta_parts"),
     *("clock_operands", "wgmma_release", "bulk_turn", "both", "sends", "power"),
+    *("both_slow", "same_part", "mixed", "global_turn", "remote_read"),
     *("stream_pitch", "tile_copy_pitch", "tma_store_pitch", "tma_latency_pitch", "power_together"),
 )
 Row = dict[str, Any]
@@ -64,6 +66,7 @@ def all_cases() -> Iterator[Case]:
     yield from open_cases()
     yield from both_cases()
     yield from beside_cases()
+    yield from memory_cases()
     yield from power_cases()
 
 

@@ -14,8 +14,8 @@ from typing import Any
 from .operands import PATTERNS, rewrite
 
 ARCHITECTURE = "sm_90a"
-_WITH_WGMMA = ("wgmma.cu", "mix.cu", "beside.cu", "power.cu")
-_BEHIND_WGMMA = ("mix.cu", "beside.cu", "power.cu")
+_BEHIND_WGMMA = ("mix.cu", "beside.cu", "power.cu", "both.cu")
+_WITH_WGMMA = ("wgmma.cu", *_BEHIND_WGMMA)
 KINDS = ("bf16", "e4m3", "tf32")
 KERNELS = Path(__file__).parent / "kernels"
 

@@ -5,7 +5,9 @@
 // on for p2 cycles.
 // p0: loads in flight; + 256 if even CTAs load and odd ones send; + 512 if all send to the same
 // places; + 1024 * strands: a CTA writes so many stretches in turn.  p1, p3: bytes that the loads
-// and the stores of a CTA go through.  out[4 b ..] = bytes and cycles of loads, then of stores.
+// and the stores of a CTA go through.  The last MMA CTAs do wgmma instead, which lowers the clock.
+// out[4 b ..] = bytes and cycles of loads, then of stores; out[4 gridDim.x ..] = cycles and
+// nanoseconds of CTA 0.
 #ifndef LOAD
 #define LOAD 8192
 #define SEND 8192
@@ -13,6 +15,9 @@
 #endif
 #ifndef PACE
 #define PACE 0
+#endif
+#ifndef MMA
+#define MMA 0
 #endif
 #define SLOT_BYTES (LOAD ? LOAD : 16)
 DEV void keep_loading(u64* row, u32* abort_word, char* from, u32 bars, u32 ring, u32 depth, u32 span, u64 window) {
@@ -67,7 +72,27 @@ DEV void keep_sending(u64* row, char* to, u32 src, u32 strands, u32 span, u64 wi
   bulk_wait();
   row[2] = bytes; row[3] = clk() - t0;
 }
+#if MMA
+DEV void multiply(u64* out, u64 window) {
+  OPERANDS;
+  fill_operands();
+#pragma unroll 1
+  for (u32 g = 0; g < window / 288; ++g) {  // eight instructions of 32 cycles, and the drain
+    wg_fence();
+#pragma unroll
+    for (int k = 0; k < 8; ++k) wgmma(d, SLICE(k), b + 2 * (k & 3));
+    wg_commit();
+    wg_wait<0>();
+  }
+  hold(d);
+  KEEP;
+}
+#endif
 extern "C" __global__ void both(KERNEL_ARGS) {
+#if MMA
+  if (blockIdx.x + MMA >= gridDim.x) { multiply(out, p2); return; }
+#endif
+  u64 t0 = clk(), g0 = gtime();
   u32 bars = saddr(smem), ring = bars + 1024, src = ring + 8 * 16384;
   init_barriers(bars, 16, 1);
   for (u32 i = threadIdx.x; i < 4096; i += blockDim.x) sts(src + 4 * i, 0);
@@ -83,6 +108,10 @@ extern "C" __global__ void both(KERNEL_ARGS) {
   if (warp == 1 && strands && !(halves && !odd))
     keep_sending(row, data + (300ull << 20) + (crowd ? 0 : (u64)blockIdx.x * p3), src, strands, p3, p2);
 #endif
+  if (blockIdx.x == 0 && (SEND ? warp == 1 : warp == 0)) {
+    out[4 * gridDim.x] = clk() - t0;
+    out[4 * gridDim.x + 1] = gtime() - g0;
+  }
 }
 
 // Tensor stores or reductions of f32 (REDUCE 1) of 128 rows of 128 bytes into a matrix that is

@@ -1,6 +1,7 @@
 // Turns of one thread that stores by bulk copies: wait for its load (LOAD 1), STORES stores (or
 // reductions, REDUCE 1) of BYTES, commit, wait_group.read READ (-1: none), the next load.
-// p0: by how many tiles the next CTA begins later; p1: tiles that all store into; p2: turns.
+// p0: by how many tiles the next CTA begins later; p1: tiles that all store into; p2: turns;
+// p3: by how many cycles the next CTA begins later.
 // out[block] = cycles, all stores sent.
 #ifndef STORES
 #define STORES 1
@@ -25,7 +26,9 @@ extern "C" __global__ void bulk_turn(KERNEL_ARGS) {
     }
 #endif
     u32 stage = 0, phase = 0, place = (blockIdx.x * p0) % p1;
-    u64 t0 = clk();
+    u64 t0 = clk(), start = t0 + (u64)blockIdx.x * p3;
+    while (clk() < start) {}
+    if (p3) t0 = clk();
 #pragma unroll 1
     for (int i = 0; i < p2; ++i) {
 #if LOAD

@@ -104,3 +104,47 @@ extern "C" __global__ void multicast(KERNEL_ARGS, const __grid_constant__ tmap m
     cluster_sync();
   }
 }
+
+// The first p0 ranks after rank 0 load from its shared memory; p0 0: each rank from the next one's.
+// WORDS of 4 bytes a lane; CHAIN 1: each load waits for the one before, else 16 are under way.
+// out[b] = cycles of p2 turns of 16 loads, of all warps of CTA b.
+#ifndef WORDS
+#define WORDS 1
+#define CHAIN 1
+#endif
+DEV u32 load_far(u32 at) {
+  u32 v, w = 0, x = 0, y = 0;
+#if WORDS == 1
+  asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(v) : "r"(at) : "memory");
+#elif WORDS == 2
+  asm volatile("ld.shared::cluster.v2.u32 {%0, %1}, [%2];" : "=r"(v), "=r"(w) : "r"(at) : "memory");
+#else
+  asm volatile("ld.shared::cluster.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(v), "=r"(w), "=r"(x), "=r"(y) : "r"(at) : "memory");
+#endif
+  return v ^ w ^ x ^ y;
+}
+extern "C" __global__ void remote_read(KERNEL_ARGS) {
+  u32 rank = cluster_rank(), size = cluster_size(), own = saddr(smem) + 1024;
+  for (int i = threadIdx.x; i < 4096; i += blockDim.x) sts(own + 4 * i, 0);
+  u32 at = theirs(own, p0 ? 0 : (rank + 1) % size) + 4 * WORDS * (threadIdx.x % 256);
+  bool reads = p0 ? rank >= 1 && rank <= p0 : size > 1;
+  u32 sum = 0;
+  cluster_sync();
+  u64 t0 = clk();
+#pragma unroll 1
+  for (int i = 0; reads && i < p2; ++i) {
+    u32 v[16];
+#pragma unroll
+    for (int k = 0; k < 16; ++k) {
+      v[k] = load_far(at);
+      if (CHAIN) at += v[k];
+    }
+#pragma unroll
+    for (int k = 0; k < 16; ++k) sum ^= v[k];
+  }
+  __syncthreads();
+  u64 t1 = clk();
+  if (threadIdx.x == 0) out[blockIdx.x] = reads ? t1 - t0 : 0;
+  if (sum == 12345) out[1000] = 1;
+  cluster_sync();
+}
