@@ -118,12 +118,17 @@ def compare_suite(
     groups = grouped(rows)
     longest_first = sorted(groups, key=lambda key: -groups[key][0].time_us)
     known = proven or {}
-    asked = [
-        Asked(scenario=name, params=params, l2=l2, proven=known.get((name, params, l2), ""))
-        for name, params, l2 in longest_first
-    ]
+    asked = [as_measured(key, groups[key], known.get(key, "")) for key in longest_first]
     predicted = predict_all(asked, machine, tell=tell)
     return _summary(groups, dict(zip(longest_first, predicted, strict=True)))
+
+
+def as_measured(key: Key, group: Sequence[Measurement], proven: str) -> Asked:
+    """What to predict of a configuration. The clock is that of its launches: DRAM and L2 have
+    clocks of their own, so that cycles depend on it."""
+    scenario, params, l2 = key
+    mhz = round(percentile([m.clock_mhz for m in group], 50))
+    return Asked(scenario=scenario, params=params, l2=l2, proven=proven, clock_mhz=mhz)
 
 
 def configuration(m: Measurement) -> Key:

@@ -38,12 +38,13 @@ _PLACE = re.compile(r"\s+(#\d+ )?\S+\.py:\d+$", re.MULTILINE)
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
     """A configuration, ``params`` over the scenario's defaults. ``proven``: what ``Predicted`` had
-    when the row was stored, "" if it is new."""
+    when the row was stored, "" if it is new. ``clock_mhz``: of the SMs, None for the usual one."""
 
     scenario: str
     params: tuple[tuple[str, int], ...]
     l2: str
     proven: str = ""
+    clock_mhz: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,14 @@ def predict_row(asked: Asked, machine: Machine) -> Predicted:
     certified = not asked.proven.startswith(OPEN) if known else check(schedule).certified
     try:
         cycles: float | None
-        run = simulate(schedule, machine, certified=certified, l2=asked.l2, ties=False)
+        run = simulate(
+            schedule,
+            machine,
+            certified=certified,
+            l2=asked.l2,
+            clock_mhz=asked.clock_mhz,
+            ties=False,
+        )
         cycles = run.cycles
     except (Deadlock, SyncFault, StreamLimit):
         cycles = None
@@ -137,5 +145,5 @@ def _kept(place: Path) -> Predicted | None:
 
 
 def _place(asked: Asked, mark: str, machine: Machine) -> Path:
-    key = "\0".join([mark, asked.proven, asked.l2, repr(machine), _sources()])
+    key = "\0".join([mark, asked.proven, asked.l2, str(asked.clock_mhz), repr(machine), _sources()])
     return cache_folder() / "predictions" / f"{sha256(key.encode()).hexdigest()[:32]}.json"

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 OPERANDS = ("random", "zeros")
 LOWEST_MHZ = 100.0
 MAX_WATTS = 100_000.0  # no board may draw more: a limit beyond is a slip
-_ROUNDS = 3  # of clock and cycles, where DRAM gets faster in cycles
+_ROUNDS = 3  # of clock and cycles, where DRAM and L2 get faster in cycles
 _SAME = 0.005
-_DRAM_MATTERS = 0.25  # of the run that DRAM is busy
+_MEMORY_MATTERS = 0.25  # of the run that DRAM, or what L2 hands out, is busy
 
 
 class Load:
@@ -93,8 +93,8 @@ def sustained(
 ) -> Sustained | None:
     """What a run gives if it repeats without pauses; None where its activity is not known.
 
-    ``cycles_at``: predicts the run at another clock, in MHz; asked where DRAM is busy, since that
-    has a clock of its own.
+    ``cycles_at``: predicts the run at another clock, in MHz; asked where DRAM or the ports to
+    L2 are busy, since these two have clocks of their own.
     """
     if prediction.activity is None or not prediction.cycles:
         return None
@@ -115,8 +115,8 @@ def sustained(
         because = min(found, key=lambda name: found[name])
         mhz = found[because]
         apart = abs(mhz / run.clock_mhz - 1)
-        dram = run.engines.get("DRAM", 0.0)
-        if cycles_at is None or dram < _DRAM_MATTERS or apart < _SAME:
+        busy = max(run.engines.get(name, 0.0) for name in ("DRAM", "GPC port"))
+        if cycles_at is None or busy < _MEMORY_MATTERS or apart < _SAME:
             break
         run = cycles_at(mhz)
     activity = run.activity

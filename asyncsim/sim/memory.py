@@ -117,7 +117,7 @@ class Memory:
         self._places = placement.active_sms
         self._weights = {s.index: int(s.stands_for * parts) for s in sms}
         self._others = {s.index: others(s, placement, parts) for s in sms}
-        # DRAM runs on its own clock: in SM cycles it is faster when the SMs are slower.
+        # DRAM and L2 run on clocks of their own: in SM cycles both are faster when SMs are slower.
         faster = Fraction(numbers.machine.clock.boost_mhz) / clock_mhz
 
         def shared(label: str, key: str, times: Fraction = Fraction(1)) -> Fifo:
@@ -143,7 +143,7 @@ class Memory:
         for sm in sms:
             group = sm.gpcs
             # L2 as a whole hands out less than the ports of all GPCs take.
-            handed = numbers.rate("l2.device") * sm.gpc_active / placement.active_sms
+            handed = faster * numbers.rate("l2.device") * sm.gpc_active / placement.active_sms
             rate = min(numbers.rate("l2.gpc"), handed)
             own_ports[sm.index] = Fifo(GPC, rate / sm.gpc_active)
             if group not in self._ports:

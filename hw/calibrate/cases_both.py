@@ -93,8 +93,8 @@ def _turns() -> Iterator[Case]:
 def both_case(
     loads: Loads, sends: Sends, *, halves: bool = False, ctas: int = 132, mma: int = -1
 ) -> Case:
-    """``mma``: how many CTAs more do wgmma, in a launch of a millisecond after many of its kind; -1:
-    a short launch without any."""
+    """``mma``: how many CTAs more do wgmma, in a launch of a millisecond after many of its kind;
+    -1: a short launch without any."""
     flags = loads.depth + 256 * halves + 512 * sends.crowd
     flags += 1024 * sends.strands if sends.size else 0
     defines = {"LOAD": loads.size, "SEND": sends.size, "REDUCE": int(sends.kind == "reduce")}

@@ -119,7 +119,7 @@ def _mix(loads: int, tiles: int, span: int) -> Case:
 
 
 def _eighths(ctas: int, tiles: int) -> Reduce:
-    """Cycles of a tile: all, by the slowest CTA, in the second quarter of the way and in the last."""
+    """Cycles of a tile: in all, of the slowest CTA, in the second quarter and in the last."""
 
     def reduce(words: Words, context: Context) -> Samples:
         rows = words[: 10 * ctas].reshape(ctas, 10).astype(float)
@@ -173,7 +173,8 @@ def _of_warps(ctas: int, turns: int) -> Reduce:
 
 
 def _remote_reads() -> Iterator[Case]:
-    for size, readers in ((2, (0, 1)), (4, (0, 1, 2, 3)), (8, (0, 1, 3, 7)), (16, (0, 1, 3, 7, 15))):
+    for size in (2, 4, 8, 16):
+        readers = sorted({0, 1, 2, 3, 7, 15} & set(range(size)))
         for n, words, chain, warps in product(readers, (1, 2, 4), (0, 1), (1, 4, 8)):
             if not chain or warps == 1:
                 yield _remote_read(size, n, words, chain, warps, size)
@@ -181,9 +182,7 @@ def _remote_reads() -> Iterator[Case]:
             yield _remote_read(size, 0, words, chain, 1, 112)
 
 
-def _remote_read(
-    size: int, readers: int, words: int, chain: int, warps: int, ctas: int
-) -> Case:
+def _remote_read(size: int, readers: int, words: int, chain: int, warps: int, ctas: int) -> Case:
     return Case(
         "remote_read",
         {

@@ -85,8 +85,8 @@ def bulk_case(
     turns: int = 0,
     delay: int = 0,
 ) -> Case:
-    """``step``, ``tiles``: where CTAs begin, of how many; ``delay``: cycles from the begin of a CTA to
-    that of the next; ``turns`` 0: as many as the first of these cases had."""
+    """``step``, ``tiles``: where CTAs begin, of how many; ``delay``: cycles from the begin of a CTA
+    to that of the next; ``turns`` 0: as many as the first of these cases had."""
     defines = {"STORES": stores, "BYTES": size, "LOAD": load, "READ": read, "REDUCE": reduce}
     later: dict[str, int | str] = {"turns": turns} if turns else {}
     later |= {"delay": delay} if delay else {}

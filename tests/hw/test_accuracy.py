@@ -23,7 +23,7 @@ from asyncsim.hw.accuracy import (
     stored_rows,
 )
 from asyncsim.hw.beside.rows import stored_comparison_rows
-from asyncsim.hw.compare import ComparedRow, Comparison, grouped, summarise
+from asyncsim.hw.compare import ComparedRow, Comparison, as_measured, grouped, summarise
 from asyncsim.hw.goals import goals, misses
 from asyncsim.hw.misses import UNKNOWN, Reason, by_reason, load_reasons, unneeded
 from asyncsim.hw.predictions import OPEN, Asked, fingerprint, predict_all, predict_row
@@ -90,12 +90,9 @@ def test_some_rows_are_predicted_as_is_stored() -> None:
     for key in sorted(stored, key=lambda k: stored[k]["measured_cycles"]):
         quick.setdefault(key[0], key)
     chosen = list(quick.values())[:6]
+    groups = grouped(load_all())
     found = predict_all(
-        [
-            Asked(scenario=n, params=params, l2=l2, proven=stored[n, params, l2]["proven"])
-            for n, params, l2 in chosen
-        ],
-        workers=1,
+        [as_measured(key, groups[key], stored[key]["proven"]) for key in chosen], workers=1
     )
     moved = [
         (key, stored[key]["predicted_cycles"], p.cycles)

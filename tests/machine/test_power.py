@@ -32,7 +32,7 @@ NOTHING = Activity(
 FULL = 132 * 4096 * CYCLES  # flops of all tensor cores, 16 bits
 
 
-def run(activity: Activity, dram: float = 0.0) -> Prediction:
+def run(activity: Activity, dram: float = 0.0, ports: float = 0.0) -> Prediction:
     return Prediction(
         cycles=CYCLES,
         time_us=CYCLES / 1980,
@@ -40,7 +40,7 @@ def run(activity: Activity, dram: float = 0.0) -> Prediction:
         bound_by="",
         occupancy=Occupancy(ctas_per_sm=1, waves=1.0, smem_bytes=0, limited_by=""),
         path={},
-        engines={"DRAM": dram},
+        engines={"DRAM": dram, "GPC port": ports},
         l2_read_bytes=0,
         stalls=(),
         activity=activity,
@@ -85,17 +85,20 @@ def test_a_lower_limit_means_a_lower_clock() -> None:
     assert clocks == sorted(clocks, reverse=True) and clocks[-1] < 1100
 
 
-def test_where_dram_is_busy_the_run_is_predicted_again_at_the_clock_found() -> None:
+@pytest.mark.parametrize("busy", [{"dram": 0.5}, {"ports": 0.5}])
+def test_where_memory_is_busy_the_run_is_predicted_again_at_the_clock_found(
+    busy: dict[str, float],
+) -> None:
     asked: list[float] = []
 
     def again(mhz: float) -> Prediction:
         asked.append(mhz)
-        return replace(run(tensor(1.0), dram=0.5), cycles=CYCLES * 0.9, clock_mhz=mhz)
+        return replace(run(tensor(1.0), **busy), cycles=CYCLES * 0.9, clock_mhz=mhz)
 
-    found = sustained(run(tensor(1.0), dram=0.5), H200, cycles_at=again)
+    found = sustained(run(tensor(1.0), **busy), H200, cycles_at=again)
     assert found is not None and asked and found.cycles == CYCLES * 0.9
     asked.clear()
-    assert sustained(run(tensor(1.0), dram=0.1), H200, cycles_at=again) is not None
+    assert sustained(run(tensor(1.0), dram=0.1, ports=0.1), H200, cycles_at=again) is not None
     assert asked == []
 
 
