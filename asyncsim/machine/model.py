@@ -243,7 +243,8 @@ class L2:
     shared_sm_bytes_per_cycle: BytesPerCycle  # each SM, all SMs reading the same lines
     write_bytes_per_cycle: BytesPerCycle  # TMA stores of all SMs
     capacity_bytes: Bytes
-    latency_cycles: Cycles  # a plain load
+    latency_cycles: Cycles  # a plain load, around L1
+    through_l1_cycles: Cycles  # what one that misses L1 takes longer
     atomic_latency_cycles: Cycles  # atom.add of one thread, until it has the result
     spread_cycles: Cycles  # 10th to 90th percentile of landings of one box, all SMs loading
 

@@ -93,7 +93,8 @@ class Model:
             self.cp_latency = _latency(n, "cp_async")
         if ops.LdGlobal in kinds:
             alone = Line(Curve(((0, n.exact("dram.latency")),)))
-            self.ld_latency = Latency(n.ticks("l2.latency"), n.ticks("dram.latency"), alone)
+            l2 = n.ticks("l2.latency") + n.ticks("l2.through_l1")
+            self.ld_latency = Latency(l2, n.ticks("dram.latency"), alone)
         self.queue_depth = n.count("tma.queue_depth") if kinds & _BY_TMA else 1
         self.wgmma_queue = n.count("wgmma.queue_depth") if ops.WgmmaMmaAsync in kinds else 1
         self.prologue, self.ending = n.ticks("launch.prologue"), n.ticks("launch.end")
