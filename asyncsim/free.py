@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any
 
 if TYPE_CHECKING:
@@ -26,6 +27,13 @@ class Free:
         return tuple(self.values(machine) if callable(self.values) else self.values)
 
 
+@dataclass(frozen=True, slots=True)
+class Only:
+    """``values`` that a parameter may have; a scenario is not traced with another."""
+
+    values: tuple[int, ...]
+
+
 def _one_a_sm(machine: Machine) -> tuple[int, ...]:
     return (machine.gpu.sms,)
 
@@ -36,21 +44,30 @@ TileN = Annotated[int, Free((64, 128, 192, 256))]
 Warpgroups = Annotated[int, Free((1, 2))]
 Buffers = Annotated[int, Free((1, 2))]
 Splits = Annotated[int, Free((1, 2, 4, 8, 16, 32))]
-Switch = Annotated[int, Free((0, 1))]
+Flag = Annotated[int, Only((0, 1))]
+Switch = Annotated[int, Free((0, 1)), Only((0, 1))]
 Band = Annotated[int, Free((4, 8, 16))]
 OneCtaPerSm = Annotated[int, Free(_one_a_sm)]
 
 
 def free_of(function: Callable[..., Any]) -> dict[str, Free]:
     """The free parameters of a function, by the annotations that can be evaluated."""
-    found = {}
+    return {name: mark for name, mark in _marks(function) if isinstance(mark, Free)}
+
+
+def only_of(function: Callable[..., Any]) -> dict[str, Only]:
+    """The parameters that have certain values only."""
+    return {name: mark for name, mark in _marks(function) if isinstance(mark, Only)}
+
+
+@cache
+def _marks(function: Callable[..., Any]) -> tuple[tuple[str, object], ...]:
+    found = []
     for name, annotation in getattr(function, "__annotations__", {}).items():
         if isinstance(annotation, str):
             try:
                 annotation = eval(annotation, getattr(function, "__globals__", {}))
             except Exception:  # a name that is there for type checkers only
                 continue
-        for mark in getattr(annotation, "__metadata__", ()):
-            if isinstance(mark, Free):
-                found[name] = mark
-    return found
+        found += [(name, mark) for mark in getattr(annotation, "__metadata__", ())]
+    return tuple(found)

@@ -14,10 +14,11 @@ from importlib import import_module
 from pickle import PicklingError
 from typing import Any
 
-from asyncsim.errors import UsageError
+from asyncsim.errors import ScheduleError, SourceLoc, UsageError
 from asyncsim.free import (
     Band,
     Buffers,
+    Flag,
     Free,
     OneCtaPerSm,
     Splits,
@@ -27,6 +28,7 @@ from asyncsim.free import (
     TileN,
     Warpgroups,
     free_of,
+    only_of,
 )
 from asyncsim.ir.program import Program
 from asyncsim.ir.schedule import Schedule
@@ -36,6 +38,7 @@ from asyncsim.suggest import did_you_mean
 __all__ = [
     "Band",
     "Buffers",
+    "Flag",
     "Free",
     "OneCtaPerSm",
     "Scenario",
@@ -123,6 +126,12 @@ class Scenario:
     def trace(self, params: Mapping[str, int] | None = None, twin: str = "") -> Schedule | Program:
         """Trace with these parameters over the defaults. Raises ScheduleError and UsageError."""
         values = self.values(params, twin)
+        for name, only in only_of(self.function).items():
+            if values[name] not in only.values:
+                fix = f"use {' or '.join(map(str, only.values))}"
+                code = self.function.__code__
+                place = SourceLoc(code.co_filename, code.co_firstlineno)
+                raise ScheduleError(f"{name} = {values[name]}", fix=fix, loc=place)
         if self.twins:
             return self.function(**values, twin=twin)
         return self.function(**values)

@@ -22,7 +22,7 @@ from asyncsim.build.pipeline import PipelineState
 from asyncsim.build.value import Index, Value, minimum
 from asyncsim.ir.op import GlobalView, MbarrierRef
 from asyncsim.ir.schedule import Schedule
-from asyncsim.scenario import Stages, Switch, Warpgroups, scenario
+from asyncsim.scenario import Flag, Stages, Switch, Warpgroups, scenario
 from asyncsim.scenarios.attention_shape import (
     PANEL,
     REGISTERS,
@@ -52,14 +52,14 @@ def flash_attention(
     seq: int = 4096,
     heads: int = 64,
     hdim: int = 128,
-    causal: int = 0,
+    causal: Flag = 0,
     block_n: int = 0,
     stages: Stages = 2,
     consumers: Warpgroups = 2,
     overlap: Switch = 1,
     pingpong: Switch = 1,
-    f16: int = 0,
-    setmaxnreg: int = 1,
+    f16: Flag = 0,
+    setmaxnreg: Flag = 1,
     twin: str = "",
 ) -> Schedule:
     block_n = block_n or (64 if hdim == 256 else 128)

@@ -140,6 +140,10 @@ def test_an_option_without_letters_is_not_left_out(cli, words: tuple[str, ...]) 
         ("ws_gemm --m 0", "m = 0; give at least 1"),
         ("flash_attention --hdim 96", "hdim = 96; use 64, 128 or 256"),
         ("flash_attention --block-n 40", "block_n = 40; use a multiple of 16 up to 256"),
+        ("flash_attention --causal 2", "causal = 2; use 0 or 1"),
+        ("flash_attention --f16 -1", "f16 = -1; use 0 or 1"),
+        ("flash_attention --overlap 2", "overlap = 2; use 0 or 1"),
+        ("ws_gemm --lag 2", "lag = 2; use 0 or 1"),
         (
             "flash_attention --consumers 3",
             "consumers = 3 with hdim = 128; use 1 or 2 consumer warpgroups; 3 have registers for "
