@@ -7,6 +7,7 @@ happens in an SM takes less where the clock and with it the voltage is lower. Se
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from asyncsim.predict.result import Activity, Prediction, Sustained
@@ -93,8 +94,9 @@ def sustained(
 ) -> Sustained | None:
     """What a run gives if it repeats without pauses; None where its activity is not known.
 
-    ``cycles_at``: predicts the run at another clock, in MHz; asked where DRAM or the ports to
-    L2 are busy, since these two have clocks of their own.
+    ``cycles_at``: predicts the run at another clock, in MHz; asked once, where DRAM or the ports
+    to L2 are busy, since these two have clocks of their own. Clocks near that one have the cycles
+    between.
     """
     if prediction.activity is None or not prediction.cycles:
         return None
@@ -118,7 +120,7 @@ def sustained(
         busy = max(run.engines.get(name, 0.0) for name in ("DRAM", "GPC port"))
         if cycles_at is None or busy < _MEMORY_MATTERS or apart < _SAME:
             break
-        run = cycles_at(mhz)
+        run = cycles_at(mhz) if run is prediction else _between(prediction, run, mhz)
     activity = run.activity
     assert activity is not None
     time_us = run.cycles / mhz
@@ -133,6 +135,14 @@ def sustained(
         because=because,
         tflops=sum(activity.flops.values()) / time_us / 1e6,
     )
+
+
+def _between(first: Prediction, second: Prediction, mhz: float) -> Prediction:
+    """A run at a third clock, its cycles on the line through those of two."""
+    apart = second.clock_mhz - first.clock_mhz
+    slope = (second.cycles - first.cycles) / apart if apart else 0.0
+    cycles = second.cycles + slope * (mhz - second.clock_mhz)
+    return replace(second, cycles=cycles, clock_mhz=mhz)
 
 
 def _highest(watts: Callable[[float], float], allowed: float, top: float) -> float:

@@ -21,6 +21,7 @@ from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.rules import Rule
 from asyncsim.scenarios.cooperative_gemm import cooperative_gemm
 from asyncsim.scenarios.multicast_gemm import multicast_gemm
+from asyncsim.scenarios.pingpong_gemm import pingpong_gemm
 from asyncsim.scenarios.ws_gemm import ws_gemm
 
 Place = Callable[[Value], Value]
@@ -42,14 +43,16 @@ def rows(
     steps: int = 2,
     by_all: bool = False,
     again: bool = False,
+    columns: tuple[int, int] = (0, 0),
 ) -> Schedule:
     """CTA c takes the tiles c, c + ``ctas``, ... of 24: steps through a ring, and a row stored.
 
     ``by_all``: each warp of the consumer stores the row. ``again``: the first tile is brought
-    twice, so that all others come a tile late.
+    twice, so that all others come a tile late. ``columns``: boxes that the CTA's index
+    adds to where one is brought from, and to the one that is meant.
     """
     k = ScheduleBuilder("rows")
-    source = k.global_tensor("source", (2 * ROWS, steps * 32), "f32")
+    source = k.global_tensor("source", (2 * ROWS, (steps + 2 * ctas) * 32), "f32")
     out = k.global_tensor("out", (2 * ROWS, 32), "f32", output=True)
     boxes = k.tensor_map("boxes", source, box=(1, 32))
     lines = k.tensor_map("lines", out, box=(1, 32))
@@ -71,7 +74,7 @@ def rows(
                 row = meant(number)
                 with k.loop(steps, name="s") as s:
                     k.mbarrier.wait(full[state.stage], state.phase)
-                    means = source.box((row, 32 * s), (1, 32))
+                    means = source.box((row, 32 * (s + columns[1] * k.block_idx)), (1, 32))
                     view = tile[state.stage].expecting(means)
                     k.mem.ld_shared(x.all, view.box((0, k.lane), (1, 1)))
                     k.fence.proxy_async("shared")
@@ -95,7 +98,8 @@ def rows(
                 with k.loop(steps, name="v") as v:
                     k.mbarrier.wait(empty[state.stage], state.phase)
                     k.mbarrier.arrive_expect_tx(full[state.stage], 128)
-                    k.tma.load(tile[state.stage], boxes, (row, 32 * v), full[state.stage])
+                    column = 32 * (v + columns[0] * k.block_idx)
+                    k.tma.load(tile[state.stage], boxes, (row, column), full[state.stage])
                     state.advance()
     return k.finish()
 
@@ -152,6 +156,21 @@ def test_a_row_of_another_tile() -> None:
         assert [f.rule for f in compared(schedule).findings] == [Rule.WRONG_TILE]
 
 
+def test_data_that_are_one_in_the_first_cta_alone() -> None:
+    for columns, verdict in ((1, 1), Verdict.CLEAN), ((1, 2), Verdict.FINDINGS):
+        assert compared(rows(columns=columns)).verdict is verdict
+    assert apart(rows(columns=(1, 1))) is not None and apart(rows(columns=(1, 2))) is None
+
+
+def test_tiles_in_turns_and_of_clusters() -> None:
+    """The number of a tile is found in two ways, and where it lies in one."""
+    params = {"m": 512, "n": 1280, "k": 640, "ctas": 6, "band": 3}
+    for schedule in (pingpong_gemm.build(params), multicast_gemm.build({**params, "cluster_n": 2})):
+        assert apart(schedule) is not None
+        result = compared(schedule)
+        assert (result.verdict, result.certified) == (Verdict.CLEAN, True)
+
+
 @pytest.mark.parametrize("twin", ["rows_ahead", "tile_twice", "ring_restarts", "read_too_loose"])
 def test_twins(twin: str) -> None:
     params = {"m": 512, "n": 1280, "k": 128, "ctas": 3, "band": 2, "block_n": 128}
@@ -172,8 +191,6 @@ def test_a_tile_that_each_warp_stores() -> None:
 
 def test_what_is_left_as_it_is() -> None:
     assert apart(rows(brought=lambda t: t, meant=lambda t: t, stored=lambda t: t)) is None
-    clusters = {"m": 512, "n": 1024, "k": 64, "cluster_n": 2, "ctas": 6, "band": 3}
-    assert apart(multicast_gemm.build(clusters)) is None
     assert apart(ws_gemm.build({"m": 512, "n": 512, "k": 64})) is None
 
 

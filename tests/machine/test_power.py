@@ -93,10 +93,12 @@ def test_where_memory_is_busy_the_run_is_predicted_again_at_the_clock_found(
 
     def again(mhz: float) -> Prediction:
         asked.append(mhz)
-        return replace(run(tensor(1.0), **busy), cycles=CYCLES * 0.9, clock_mhz=mhz)
+        return replace(run(tensor(1.0), **busy), cycles=CYCLES * (mhz / 1980), clock_mhz=mhz)
 
     found = sustained(run(tensor(1.0), **busy), H200, cycles_at=again)
-    assert found is not None and asked and found.cycles == CYCLES * 0.9
+    assert found is not None and len(asked) == 1
+    assert found.clock_mhz < asked[0]  # fewer cycles, more power
+    assert found.cycles == pytest.approx(CYCLES * found.clock_mhz / 1980, rel=0.005)
     asked.clear()
     assert sustained(run(tensor(1.0), dram=0.1, ports=0.1), H200, cycles_at=again) is not None
     assert asked == []
