@@ -4,7 +4,9 @@ A (M, K) and B (N, K) are row-major. Four warps make 128x128 results, 64x64 each
 of K in a cp.async ring. A warp loads the fragments of one k-slice of 16 by ldmatrix while it
 multiplies those of the slice before (mma.sync), from two sets of registers; the first slice of the
 next tile comes with the last products of this one, behind a wait and the only block barrier of a
-tile. Behind that barrier the stage of the tile before is refilled. Edges are filled with zeros.
+tile. Behind that barrier the stage of the tile before is refilled: A with the second products, B
+with the third, so that no load of fragments stands behind all copies; with one tile ahead at once,
+since the wait is for them. Edges are filled with zeros.
 """
 
 from __future__ import annotations
@@ -124,9 +126,12 @@ def mma_gemm(
             box = source.box((row + r, step * DEPTH + c), (1, CHUNK))
             b.cp_async.copy(tile[stage].box((r, c), (1, CHUNK)), box, src_bytes=16 * inside)
 
-    def copy_and_commit(stage: Index, step: Index) -> None:
+    def copy_a(stage: Index, step: Index) -> None:
         with b.when(step < steps):
             copy(a_tile, stage, a_global, row0, step)
+
+    def copy_b_and_commit(stage: Index, step: Index) -> None:
+        with b.when(step < steps):
             copy(b_tile, stage, b_global, col0, step)
             if twin == "commit_if_copied":
                 b.cp_async.commit_group()
@@ -176,12 +181,14 @@ def mma_gemm(
                 b.mma.sync(acc.part(4 * (i * BLOCKS_N + column), 4), left, right)
 
     for s in range(ahead):
-        copy_and_commit(s, s)
+        copy_a(s, s)
+        copy_b_and_commit(s, s)
     b.mem.compute(CLEAR, acc.all)
     read, write = b.var("read_stage", 0), b.var("write_stage", ahead % stages)
     wait_for_tile()
     load(0, read, 0, 0)
     slices = DEPTH // SLICE
+    copied = (0, 0) if ahead == 1 else (1, 2)  # with which products A and B are copied
     with b.loop(steps, name="t") as t:
         for s in range(slices):
             if s + 1 < slices:
@@ -191,8 +198,10 @@ def mma_gemm(
                 with b.when(t + 1 < steps):
                     wait_for_tile()
                     load(0, read, t + 1, 0)
-            if s == 0:
-                copy_and_commit(write, t + ahead)
+            if s == copied[0]:
+                copy_a(write, t + ahead)
+            if s == copied[1]:
+                copy_b_and_commit(write, t + ahead)
                 _advance(b, write, stages)
             multiply(s % 2)
 

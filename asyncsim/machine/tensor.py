@@ -59,6 +59,7 @@ class Mma:
     # What the tensor core of a sub-partition loses to another instruction among its products.
     beside_alu_cycles: Cycles
     beside_ldmatrix_cycles: Cycles
+    beside_cp_async_cycles: Cycles  # the fragments of which the loads stand behind it come later
 
 
 @dataclass(frozen=True, slots=True)

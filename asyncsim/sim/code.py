@@ -37,6 +37,8 @@ class Code:
             return 0
         count = self._counted.get(op.id, 0) + self._addresses.get(op.id, 0)
         lost = count * numbers.ticks("mma.beside_alu")
-        if isinstance(op, ops.LdMatrix | ops.CpAsync):
+        if isinstance(op, ops.LdMatrix):
             lost += numbers.ticks("mma.beside_ldmatrix")
+        elif isinstance(op, ops.CpAsync):
+            lost += numbers.ticks("mma.beside_cp_async")
         return lost

@@ -46,6 +46,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) asyncsim_mma_gemm(
     cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 12288 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 96) * stride_a_0 + (thread_in_role & 7) * 8);
     // #7 CpAsync (mma_gemm.py)
     cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 14336 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 112) * stride_a_0 + (thread_in_role & 7) * 8);
+  }
+  if (a_steps > 0) {
     // #8 CpAsync (mma_gemm.py)
     cp_async<16>(smem_base + swizzled<112>((thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3)) * stride_b_0 + (thread_in_role & 7) * 8, (((block_y * 128 + (thread_in_role >> 3)) < 1000) * (((thread_in_role & 7) * 8) < 4096)) * 16);
     // #9 CpAsync (mma_gemm.py)
@@ -128,6 +130,8 @@ extern "C" __global__ void __launch_bounds__(128, 2) asyncsim_mma_gemm(
       cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 12288 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 96) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
       // #43 CpAsync (mma_gemm.py)
       cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + 14336 + at_a_tile, t_a + ((thread_in_role >> 3) + block_x * 128 + 112) * stride_a_0 + (thread_in_role & 7) * 8 + v_t * 64 + 64);
+    }
+    if ((v_t + 1) < a_steps) {
       // #44 CpAsync (mma_gemm.py)
       cp_async<16>(smem_base + swizzled<112>(v_write_stage * 16384 + (thread_in_role >> 3) * 128 + (thread_in_role & 7) * 16) + at_b_tile, t_b + (block_y * 128 + (thread_in_role >> 3)) * stride_b_0 + v_t * 64 + (thread_in_role & 7) * 8 + 64, (((block_y * 128 + (thread_in_role >> 3)) < 1000) * ((v_t * 64 + (thread_in_role & 7) * 8 + 64) < 4096)) * 16);
       // #45 CpAsync (mma_gemm.py)
