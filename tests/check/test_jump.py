@@ -27,12 +27,12 @@ from tests.oracle.longer import longer
 from tests.oracle.strategies import random_schedule
 
 SIZES = {
-    "cooperative_gemm": {"m": 256, "n": 512, "k": 1024, "ctas": 1},
+    "cooperative_gemm": {"m": 256, "n": 512, "k": 640, "ctas": 1},
     "cp_async_multistage": {"tiles": 25, "ctas": 2},
     "dispatch": {"rows": 25, "width": 8, "ctas": 2},
-    "fp8_gemm": {"m": 256, "n": 256, "k": 1536, "ctas": 1},
+    "fp8_gemm": {"m": 256, "n": 256, "k": 1152, "ctas": 1},
     "mma_gemm": {"m": 128, "n": 128, "k": 640},
-    "pingpong_gemm": {"m": 256, "n": 256, "k": 1024, "ctas": 1},
+    "pingpong_gemm": {"m": 256, "n": 256, "k": 640, "ctas": 1},
     "sgemm_cp_async": {"m": 128, "n": 128, "k": 200},
     "sync_copy": {"tiles": 25, "ctas": 2},
     "tma_copy": {"m": 64, "n": 64},

@@ -27,7 +27,7 @@ MEASURED = {
 
 
 def step(work: int, ctas: int, level: str, stages: int) -> float:
-    """Predicted cycles of a step, between 40 and 80 tiles."""
+    """Predicted cycles of a step, between 24 and 48 tiles."""
     wrap, l2 = (8, "warm") if level == "L2" else (0, "cold")
     ends = [
         simulate(
@@ -36,9 +36,9 @@ def step(work: int, ctas: int, level: str, stages: int) -> float:
             certified=True,
             l2=l2,
         ).cycles
-        for n in (40, 80)
+        for n in (24, 48)
     ]
-    return (ends[1] - ends[0]) / 40
+    return (ends[1] - ends[0]) / 24
 
 
 def test_the_table_is_reproduced() -> None:
