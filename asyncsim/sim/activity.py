@@ -23,7 +23,9 @@ def activity(model: Model) -> Activity:
     scale = model.placement.active_sms / len(model.sms)
     tensor = scale * sum(sm.tensor.busy - sm.tensor.held for sm in model.sms)
     flops, operands = _tensor(model, tensor)
-    products = scale * sum(pipe.busy for sm in model.sms for pipe in sm.products)
+    products = scale * sum(
+        n * pipe.busy for sm in model.sms for n, pipe in zip(model.alike, sm.products, strict=True)
+    )
     for kind, amount in _products(model, products):
         flops[kind] = flops.get(kind, 0.0) + amount
     memory = model.memory

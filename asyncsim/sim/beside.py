@@ -17,6 +17,7 @@ from asyncsim.ir.decl import Work
 from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.machine import TICKS_PER_CYCLE, ticks
 from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.partitions import SUB_PARTITIONS
 
 if TYPE_CHECKING:
     from asyncsim.sim.machine_state import SmState
@@ -51,17 +52,18 @@ class Beside:
 
 class Late:
     """Until when the tensor core of each sub-partition is busy: computations hold up that of their
-    own, and an instruction for all four waits for the last. They are level when one is served."""
+    own, and an instruction for all four waits for the last. They are level when one is served.
+    ``count``: of those that are told apart."""
 
     __slots__ = ("_free", "_until")
 
-    def __init__(self) -> None:
-        self._until = [0, 0, 0, 0]
+    def __init__(self, count: int = SUB_PARTITIONS) -> None:
+        self._until = [0] * count
         self._free = 0  # of the tensor core as a whole, when that was so
 
     def until(self, tensor: Pipe) -> list[int]:
         """By sub-partition."""
-        return self._until if tensor.free == self._free else [tensor.free] * 4
+        return self._until if tensor.free == self._free else [tensor.free] * len(self._until)
 
     def lose(self, tensor: Pipe, now: int, lost: Sequence[int]) -> None:
         """Each sub-partition loses so many ticks from ``now`` on."""

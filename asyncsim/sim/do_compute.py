@@ -13,6 +13,7 @@ from asyncsim.machine import TICKS_PER_CYCLE, ticks
 from asyncsim.sim.beside import LEAST, PIECE, WHOLE, beside, slower
 from asyncsim.sim.memory import Moved
 from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.partitions import partition_counts
 from asyncsim.sim.path import L2_WRITE, STORE, Cause
 from asyncsim.sim.sectors import sectors_of
 from asyncsim.sim.steps import Bound, Maker, Step
@@ -158,14 +159,6 @@ def _check_work(defn: ComputeDef, work: object, op: ops.Compute) -> None:
                 fix="counts are 0 or more",
                 loc=op.loc,
             )
-
-
-def partition_counts(warps: tuple[int, ...]) -> list[int]:
-    """Warps on each of the four sub-partitions; warp w runs on w modulo 4."""
-    counts = [0, 0, 0, 0]
-    for w in warps:
-        counts[w % 4] += 1
-    return counts
 
 
 def work_ticks(numbers: Numbers, work: Work) -> tuple[int, int, tuple[int, ...]]:

@@ -18,7 +18,7 @@ from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.begin import Begin
 from asyncsim.sim.beside import Late
 from asyncsim.sim.clusters import ClusterState
-from asyncsim.sim.do_compute import KINDS, PIPES, partition_counts
+from asyncsim.sim.do_compute import KINDS, PIPES
 from asyncsim.sim.do_registers import TimedPool
 from asyncsim.sim.engine import Clock
 from asyncsim.sim.flights import Flights
@@ -26,6 +26,7 @@ from asyncsim.sim.launcher import Launcher
 from asyncsim.sim.memory import Latency, Line, Memory
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.pace import Pace
+from asyncsim.sim.partitions import partition_counts, told_apart
 from asyncsim.sim.path import LAUNCH, LSU, PIPE, PORT, SMEM, STORE, TENSOR, TMA, Cause, after
 from asyncsim.sim.plan import Plan
 from asyncsim.sim.role import Agent, noted
@@ -65,7 +66,8 @@ class Model:
         self.ready: deque[Agent] = deque()
         self.program, self.binders, self.barriers = plan.program, plan.binders, plan.barriers
         self.classes, self.in_warpgroup = plan.classes, plan.in_warpgroup
-        self.partitions = [partition_counts(c.warps) for c in self.classes]
+        counts = [partition_counts(c.warps) for c in self.classes]
+        self.partitions, self.alike = told_apart(counts)
         self.sharing = plan.sharing
         self.memory = Memory(n, placement, clock_mhz, keeps=self.sharing.warm)
         self.begin = begin
@@ -169,14 +171,14 @@ class SmState:
         self.starts: deque[tuple[int, Cause]] = deque(maxlen=model.queue_depth)
         self.landing: tuple[int, Cause] = (0, model.begin.cause)  # the last one of all its loads
         self.port = Fifo(PORT, n.fill())
-        self.tensor, self.late = Pipe(TENSOR), Late()
+        self.tensor, self.late = Pipe(TENSOR), Late(len(model.alike))
         self.warpgroups = 1  # that share the tensor core
         self.operand_bytes = self.operand_ticks = 0  # of the last wgmma
         self.operands_in_registers = False
         self.smem = Fifo(SMEM, n.rate("smem.port"))
         self.lsu, self.store = Pipe(LSU), Pipe(STORE)
-        self.products = [Pipe(TENSOR) for _ in range(4)]  # mma.sync, by sub-partition
-        self.pipes = [[Pipe(PIPE) for _ in PIPES] for _ in range(4)]
+        self.products = [Pipe(TENSOR) for _ in model.alike]  # mma.sync, by sub-partition
+        self.pipes = [[Pipe(PIPE) for _ in PIPES] for _ in model.alike]
         self.issued = [Pipe(kind) for kind in KINDS]  # warp instructions; they serve nothing
         self.tmem = TmemAllocator()
         self.tmem_waiters: list[Agent] = []

@@ -13,8 +13,8 @@ from asyncsim.ir.schedule import Schedule, statements
 from asyncsim.ir.stamped import StampCost
 from asyncsim.machine import Machine
 from asyncsim.sim.code import Code
-from asyncsim.sim.do_compute import partition_counts
 from asyncsim.sim.numbers import Numbers
+from asyncsim.sim.partitions import partition_counts
 from asyncsim.sim.placement import Placement
 from asyncsim.sim.sharing import Sharing
 from asyncsim.sim.steps import StepBinder

@@ -52,7 +52,7 @@ def utilisation(model: Model, total: int) -> dict[str, float]:
         STORE: sum(sm.store.busy for sm in model.sms) / n,
         PIPE: max(
             sum(sm.pipes[p][i].busy for sm in model.sms) / n
-            for p in range(4)
+            for p in range(len(model.alike))
             for i in range(len(model.sms[0].pipes[p]))
         ),
         **model.memory.utilisation(total),

@@ -349,6 +349,7 @@ def test_every_attribute_of_ctas_sms_and_memory_is_thought_about() -> None:
         *("strict", "handover", "remote_handover", "poll", "spread", "descriptor", "barriers"),
         *(
             "partitions",
+            "alike",
             "queue_depth",
             "wgmma_queue",
             "prologue",
