@@ -36,6 +36,7 @@ from .cases_release import release_cases
 from .cases_share import share_cases
 from .cases_shared_sm import shared_sm_cases
 from .cases_sync import sync_cases
+from .cases_tiles import tiles_cases
 from .cases_train import train_cases
 from .long_run import FILLING
 from .sources import compile_variant
@@ -45,7 +46,7 @@ CHILD_SECONDS = 240
 CHECKS = (
     *("pairs", "ring", "block_order", "outer_ring", "outer_extra", "outer_sync", "cta_parts"),
     *("clock_operands", "wgmma_release", "bulk_turn", "both", "sends", "power"),
-    *("both_slow", "same_part", "mixed", "global_turn", "remote_read"),
+    *("both_slow", "same_part", "mixed", "global_turn", "remote_read", "tiles", "bulk_chain"),
     *("stream_pitch", "tile_copy_pitch", "tma_store_pitch", "tma_latency_pitch", "power_together"),
 )
 Row = dict[str, Any]
@@ -60,6 +61,7 @@ def all_cases() -> Iterator[Case]:
     yield from code_cases()
     yield from fma_cases()
     yield from matrix_cases()
+    yield from tiles_cases()
     yield from train_cases()
     yield from cluster_cases()
     yield from shared_sm_cases()

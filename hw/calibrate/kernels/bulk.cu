@@ -63,3 +63,38 @@ extern "C" __global__ void bulk_turn(KERNEL_ARGS) {
     out[blockIdx.x] = t1 - t0;
   }
 }
+
+// Turns of one thread: OPS instructions, each needing the one before, from the turn's number to where
+// a bulk store of 16 bytes goes, in uniform registers; VECTOR 1: in those of the thread, as what it
+// has read is. p1: turns; p2, p3: constants.
+#ifndef OPS
+#define OPS 0
+#define VECTOR 0
+#endif
+extern "C" __global__ void bulk_chain(KERNEL_ARGS) {
+  u32 ring = saddr(smem);
+  for (u32 i = threadIdx.x; i < 1024; i += blockDim.x) sts(ring + 4 * i, 0);
+  fence_async_smem();
+  __syncthreads();
+  if (elect()) {
+#if VECTOR
+    int i = lds(ring);
+#else
+    int i = 0;
+#endif
+    u64 t0 = clk();
+#pragma unroll 1
+    for (; i < p1; ++i) {
+      u32 x = i;
+#pragma unroll
+      for (int k = 0; k < OPS; k += 2) x = (x + p2) ^ p3;
+      bulk_store(data + (x & 0xffff0u), ring, 16);
+      bulk_commit();
+      bulk_wait_read<3>();
+    }
+    bulk_wait_read<0>();
+    u64 t1 = clk();
+    bulk_wait();
+    out[0] = t1 - t0;
+  }
+}
