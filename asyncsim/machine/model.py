@@ -245,6 +245,7 @@ class L2:
     capacity_bytes: Bytes
     latency_cycles: Cycles  # a plain load, around L1
     through_l1_cycles: Cycles  # what one that misses L1 takes longer
+    beyond_cycles: Cycles  # of a hit's latency, what passes by other clocks, at the boost clock
     atomic_latency_cycles: Cycles  # atom.add of one thread, until it has the result
     spread_cycles: Cycles  # 10th to 90th percentile of landings of one box, all SMs loading
 

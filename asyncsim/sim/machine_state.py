@@ -12,11 +12,12 @@ from asyncsim.ir import op as ops
 from asyncsim.ir.decl import TensorMap
 from asyncsim.ir.op import Scope
 from asyncsim.ir.schedule import statements
-from asyncsim.machine import Curve
+from asyncsim.machine import TICKS_PER_CYCLE, Curve, ticks
 from asyncsim.sim import do_cluster, do_sync
 from asyncsim.sim.barriers import TimedMbarrier, TimedNamedBarrier
 from asyncsim.sim.begin import Begin
 from asyncsim.sim.beside import Late
+from asyncsim.sim.clocks import Clocks
 from asyncsim.sim.clusters import ClusterState
 from asyncsim.sim.do_compute import KINDS, PIPES
 from asyncsim.sim.do_registers import TimedPool
@@ -69,7 +70,8 @@ class Model:
         counts = [partition_counts(c.warps) for c in self.classes]
         self.partitions, self.alike = told_apart(counts)
         self.sharing = plan.sharing
-        self.memory = Memory(n, placement, clock_mhz, keeps=self.sharing.warm)
+        clocks = Clocks(n, clock_mhz)
+        self.memory = Memory(n, placement, clocks, keeps=self.sharing.warm)
         self.begin = begin
         self.triggers: dict[int, tuple[int, Cause]] = {}  # first launch_dependents, by CTA
         self.launcher = Launcher(n, placement, schedule.ctas, begin.at)
@@ -85,18 +87,19 @@ class Model:
         self.tma_latency = self.tma_far = self.cp_latency = self.ld_latency = NO_LATENCY
         self.descriptor = 0
         if kinds & _READ_BY_TMA:
-            self.tma_latency = near = _latency(n, "tma")
-            far = Line(n.curve("tma.landing_dram_far"))
+            self.tma_latency = near = _latency(n, clocks, "tma")
+            far = _landings(n, clocks, "tma", "landing_dram_far")
             self.tma_far = replace(near, alone=far, near=near.alone)
             self.spread = n.ticks("l2.spread")
         if kinds & _BY_MAP:
             self.descriptor = n.ticks("tma.descriptor_first_use")
         if ops.CpAsync in kinds:
-            self.cp_latency = _latency(n, "cp_async")
+            self.cp_latency = _latency(n, clocks, "cp_async")
         if ops.LdGlobal in kinds:
-            alone = Line(Curve(((0, n.exact("dram.latency")),)))
-            l2 = n.ticks("l2.latency") + n.ticks("l2.through_l1")
-            self.ld_latency = Latency(l2, n.ticks("dram.latency"), alone)
+            hit = n.exact("l2.latency") + n.exact("l2.through_l1")
+            miss = clocks.latency(n.exact("dram.latency"), hit)
+            alone = Line(Curve(((0, miss),)))
+            self.ld_latency = Latency(ticks(clocks.latency(hit, hit)), ticks(miss), alone)
         self.queue_depth = n.count("tma.queue_depth") if kinds & _BY_TMA else 1
         self.wgmma_queue = n.count("wgmma.queue_depth") if ops.WgmmaMmaAsync in kinds else 1
         self.prologue, self.ending = n.ticks("launch.prologue"), n.ticks("launch.end")
@@ -152,12 +155,19 @@ def _wake(numbers: Numbers, warps: int) -> int:
 NO_LATENCY = Latency(0, 0, Line(Curve(((0, Fraction(0)),))))
 
 
-def _latency(n: Numbers, group: str) -> Latency:
+def _latency(n: Numbers, clocks: Clocks, group: str) -> Latency:
+    hit, miss = n.exact(f"{group}.latency_l2"), n.exact(f"{group}.latency_dram")
     return Latency(
-        n.ticks(f"{group}.latency_l2"),
-        n.ticks(f"{group}.latency_dram"),
-        Line(n.curve(f"{group}.landing_dram")),
+        ticks(clocks.latency(hit, hit)),
+        ticks(clocks.latency(miss, hit)),
+        _landings(n, clocks, group, "landing_dram"),
     )
+
+
+def _landings(n: Numbers, clocks: Clocks, group: str, key: str) -> Line:
+    port = n.rate("tma.fill" if group == "tma" else "cp_async.port") * TICKS_PER_CYCLE
+    hit = n.exact(f"{group}.latency_l2")
+    return Line(clocks.landings(n.curve(f"{group}.{key}"), hit, port))
 
 
 class SmState:

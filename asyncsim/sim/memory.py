@@ -16,6 +16,7 @@ from math import lcm
 from typing import TYPE_CHECKING, NamedTuple
 
 from asyncsim.machine import Curve, ticks
+from asyncsim.sim.clocks import Clocks
 from asyncsim.sim.contents import Contents
 from asyncsim.sim.numbers import Numbers
 from asyncsim.sim.path import (
@@ -107,7 +108,7 @@ class Memory:
     """L2 and DRAM of the GPU, which each simulated SM uses for all that it stands for."""
 
     def __init__(
-        self, numbers: Numbers, placement: Placement, clock_mhz: Fraction, *, keeps: bool
+        self, numbers: Numbers, placement: Placement, clocks: Clocks, *, keeps: bool
     ) -> None:
         """keeps: L2 has room for all that is written, and has it from the launch before."""
         sms = placement.sms
@@ -118,7 +119,7 @@ class Memory:
         self._weights = {s.index: int(s.stands_for * parts) for s in sms}
         self._others = {s.index: others(s, placement, parts) for s in sms}
         # DRAM and L2 run on clocks of their own: in SM cycles both are faster when SMs are slower.
-        faster = Fraction(numbers.machine.clock.boost_mhz) / clock_mhz
+        faster = clocks.faster
 
         def shared(label: str, key: str, times: Fraction = Fraction(1)) -> Fifo:
             rate = numbers.rate(key)
@@ -166,7 +167,7 @@ class Memory:
             )
             for sm in sms
         }
-        self._round_trip = Line(numbers.curve("dram.round_trip_by_inflight"))
+        self._round_trip = Line(clocks.round_trips(numbers.curve("dram.round_trip_by_inflight")))
 
     def weight(self, number: int) -> int:
         """How many CTAs one of the launch stands for, in parts of one."""

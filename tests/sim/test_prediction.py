@@ -129,8 +129,27 @@ def test_a_warm_start_is_faster_and_a_slow_clock_is_longer() -> None:
     schedule = tma_ring.build({"tiles": 16, "ctas": 8})
     assert predicted(schedule, l2="warm").cycles < predicted(schedule).cycles
     slow, fast = (predicted(schedule, l2="warm", clock_mhz=mhz) for mhz in (990.0, 1980.0))
-    assert slow.cycles == fast.cycles
-    assert slow.time_us == pytest.approx(2 * fast.time_us)
+    assert slow.cycles < fast.cycles
+    assert fast.time_us < slow.time_us < 2 * fast.time_us
+
+
+def test_what_passes_by_the_clocks_of_l2_and_dram_takes_fewer_cycles_of_a_slow_sm() -> None:
+    """One stage, so that a tile is a latency: half the clock saves half of what is beyond an SM."""
+    size, beyond = 16384, H200.l2.beyond_cycles
+    hit = H200.tma.latency_l2_cycles + size / H200.tma.fill_bytes_per_cycle
+    ring = {"stages": 1, "ctas": 1, "ffma": 0, "tile_bytes": size}
+    miss = beyond + H200.tma.landing_dram_cycles.at(size) - hit
+    for l2, passed in (("warm", beyond), ("cold", miss)):
+        fast, slow = (
+            predicted(tma_ring.build({**ring, "tiles": 32}), l2=l2, clock_mhz=mhz).cycles
+            - predicted(tma_ring.build({**ring, "tiles": 16}), l2=l2, clock_mhz=mhz).cycles
+            for mhz in (1980.0, 990.0)
+        )
+        assert (fast - slow) / 16 == pytest.approx(float(passed) / 2, abs=0.1)
+
+
+def test_another_state_of_l2_is_refused() -> None:
+    schedule = tma_ring.build({"tiles": 16, "ctas": 8})
     with pytest.raises(ValueError, match="l2 = 'hot'; use 'cold' or 'warm'"):
         predicted(schedule, l2="hot")
 
