@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from asyncsim.build import families
+from asyncsim.build.block import Block, entered, refuse_missed
 from asyncsim.build.bulk import BulkFamily
 from asyncsim.build.clc import ClcFamily
 from asyncsim.build.cluster import ClusterBarrierFamily
@@ -70,6 +71,7 @@ class ScheduleBuilder(Declarations, Places):
         self._statements = 0
         self._next_op = 0
         self._finished = False
+        self._missed: list[Block[Any]] = []
         self.mbarrier = MbarrierFamily(self)
         self.tma = TmaFamily(self)
         self.cp_async = families.CpAsyncFamily(self)
@@ -142,7 +144,7 @@ class ScheduleBuilder(Declarations, Places):
 
     # -- structure -----------------------------------------------------------------------------
 
-    @contextmanager
+    @entered
     def loop(
         self,
         trip_count: Index,
@@ -165,7 +167,7 @@ class ScheduleBuilder(Declarations, Places):
         loop = For(var=var, trip_count=count, body=tuple(body), unroll=unroll, loc=loc)
         self._add(replace(loop, assigned=given, ticket=ticket))
 
-    @contextmanager
+    @entered
     def when(self, condition: Index) -> Iterator[None]:
         """``if condition``; the condition must be the same in all lanes of a warp."""
         loc = caller()
@@ -174,19 +176,19 @@ class ScheduleBuilder(Declarations, Places):
             yield
         self._add(When(condition=test, body=tuple(body), loc=loc))
 
-    @contextmanager
+    @entered
     def elect(self) -> Iterator[None]:
         """One lane of each warp runs the body (``elect.sync``)."""
         with self._elect(of_role=False):
             yield
 
-    @contextmanager
+    @entered
     def elect_thread(self) -> Iterator[None]:
         """One thread of the role (of the block, outside roles) runs the body."""
         with self._elect(of_role=True):
             yield
 
-    @contextmanager
+    @entered
     def others(self) -> Iterator[None]:
         """The lanes, or threads, that the election just above did not pick run the body."""
         before = self._open[-1][-1] if self._open[-1] else None
@@ -229,7 +231,7 @@ class ScheduleBuilder(Declarations, Places):
         yield body
         self._open.pop()
 
-    @contextmanager
+    @entered
     def specialize(self) -> Iterator[None]:
         """Warp specialisation: the ``role`` blocks inside own the warps, in order."""
         loc = caller()
@@ -245,7 +247,7 @@ class ScheduleBuilder(Declarations, Places):
         self._specializing = False
         self._open[-1].append(Specialize(roles=tuple(self._roles), loc=loc))
 
-    @contextmanager
+    @entered
     def role(self, name: str, *, warps: int) -> Iterator[None]:
         """A role of ``warps`` warps, after those of the roles before it."""
         loc = caller()
@@ -279,6 +281,7 @@ class ScheduleBuilder(Declarations, Places):
             raise ScheduleError("finish() was called twice", fix="build a new ScheduleBuilder")
         if self._specializing or len(self._open) > 1:
             raise ScheduleError("finish() inside a block", fix="call it last", loc=caller())
+        refuse_missed(self._missed)
         self._finished = True
         warps = self._warps or sum(r.warps for r in self._roles or ()) or 1
         decls, smem_bytes = place(tuple(self._decls))

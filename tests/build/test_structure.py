@@ -363,3 +363,25 @@ def test_finish_inside_a_block_does_not_lose_it(block):
             k.finish()
 
     expect(build, "finish() inside a block", "call it last")
+
+
+@pytest.mark.parametrize(
+    ("name", "forgotten"),
+    [
+        ("loop", lambda k: k.loop(2)),
+        ("when", lambda k: k.when(k.block_idx == 0)),
+        ("elect", lambda k: k.elect()),
+        ("elect_thread", lambda k: k.elect_thread()),
+        ("others", lambda k: k.others()),
+        ("specialize", lambda k: k.specialize()),
+        ("role", lambda k: k.role("a", warps=1)),
+    ],
+)
+def test_a_block_without_with_is_missed(name, forgotten):
+    def build(k):
+        forgotten(k)
+        k.bar.sync()
+        k.finish()
+
+    what = f"k.{name}(...) is not entered: it does nothing by itself"
+    expect(build, what, f"write `with k.{name}(...):` and indent its body")
