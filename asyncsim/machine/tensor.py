@@ -30,6 +30,7 @@ class Wgmma:
     wait_cycles: Cycles  # wait_group on nothing
     wait_over_cycles: Cycles  # on groups that are complete
     queue_depth: Count  # instructions of a warpgroup in flight before its issue stalls
+    queue_wake_cycles: Cycles  # from the end of the oldest to the issue of one that has stalled
     # Intervals of arithmetic on a sub-partition while the tensor core is busy, and what it loses:
     # to an FFMA that nothing slower spaces out, and to ALU work with A in registers.
     beside_alu_cycles: Cycles  # and conversions
@@ -37,6 +38,7 @@ class Wgmma:
     beside_mufu_cycles: Cycles
     beside_mufu_warp_cycles: Cycles  # of a warp alone
     beside_shuffle_cycles: Cycles
+    beside_ffma_warp_cycles: Cycles  # FFMA, FADD, FMUL of a warp alone
     beside_lost_ffma_cycles: Cycles
     beside_lost_alu_cycles: Cycles
 

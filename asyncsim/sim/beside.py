@@ -1,9 +1,9 @@
 """Arithmetic beside a busy tensor core: accumulators of wgmma and operands of other warps share the
 register files. How far is in docs/model-notes.md.
 
-Instructions of half rate and below take longer. Those that issue every cycle do not, but where
-nothing slower spaces them out the tensor core waits; with A in registers it waits for the others,
-too.
+Instructions of half rate and below take longer. Of those that issue every cycle a warp alone issues
+every other cycle, and where nothing slower spaces them out the tensor core waits a little; with A
+in registers it waits for the others, too.
 """
 
 from __future__ import annotations
@@ -104,10 +104,12 @@ def _pipes(n: Numbers, work: Work) -> tuple[int, ...]:
 
 
 def _chain(n: Numbers, work: Work) -> int:
-    """Ticks of a warp alone: its dependent chain, or its special functions."""
+    """Ticks of a warp alone: its dependent chain, its special functions, or its FFMA."""
     chain = work.chain_ffma * n.exact("alu.ffma_latency")
     chain += work.chain_alu * n.exact("wgmma.beside_alu_latency")
-    return ticks(max(chain, work.mufu * n.exact("wgmma.beside_mufu_warp")))
+    mufu = work.mufu * n.exact("wgmma.beside_mufu_warp")
+    ffma = work.ffma * n.exact("wgmma.beside_ffma_warp")
+    return ticks(max(chain, mufu, ffma))
 
 
 def slower(numbers: Numbers, work: Work) -> int:

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
 
 
 def mma_maker(b: Bound, op: ops.WgmmaMmaAsync) -> Maker:
-    """work = (interval, tail after it); amount = operand bytes read from shared memory."""
+    """work = (interval, tail after it); amount = operand bytes read from shared memory; value =
+    what a stall adds to the issue."""
     numbers = b.model.numbers
     step = b.step(mma, ticks(numbers.curve("wgmma.issue_by_n").at(op.n)))
     registers = step.in_registers = isinstance(op.a, ops.FragmentRef)
     tail = numbers.exact("wgmma.tail_rs" if registers else "wgmma.tail_ss")
     step.work = (interval(numbers, op.n, rs=registers), ticks(tail - numbers.exact("wgmma.fence")))
     element = b.model.schedule.tile(op.b.tile).dtype.bytes
+    step.value = max(0, numbers.ticks("wgmma.queue_wake") - step.cost)
     step.amount = (op.n if registers else 64 + op.n) * op.k * element
     step.name = f"m64n{op.n}k{op.k}"
     return b.constant(step)
@@ -50,7 +52,7 @@ def mma(a: Agent, s: Step) -> bool:
                 group.parked.append(a)
                 return False
             if end[0] > a.t:
-                a.enabled(s, *end)
+                a.enabled(s, end[0] + s.value, end[1])
                 if a.model.strict:
                     a.held = s
                     return True

@@ -196,9 +196,9 @@ def wgmma_issue(rows: Rows) -> list[list[float]]:
 
 
 def wgmma_queue(rows: Rows) -> float:
-    """Instructions not yet complete when the sixteenth has been issued, rounded up."""
+    """Instructions not yet through when the sixteenth has been issued, rounded up."""
     ahead = rows.median("wgmma_once", "done", n=256, rs=0, per_group=16)
-    ahead -= rows.median("wgmma_once", "issue", n=256, rs=0, per_group=16)
+    ahead -= rows.median("wgmma_once", "issue", n=256, rs=0, per_group=16) + tail(rows, 0)
     return -(-ahead // law(256))
 
 

@@ -27,14 +27,15 @@ def told(*phases: Work, spacing: int = 0):  # type: ignore[no-untyped-def]
     return beside(n, phases, alone, 1, spacing), alone
 
 
-def test_alu_work_takes_twice_as_long_and_ffma_does_not() -> None:
+def test_alu_work_takes_twice_as_long_and_ffma_of_a_warp_alone() -> None:
     assert WGMMA is not None
     slow, alone = told(Work(alu=64))
     assert slow.own == 64 * ticks(WGMMA.beside_alu_cycles)
     assert slow.own > 2 * alone[0]
     assert (slow.lost_ss, slow.lost_rs) == (0, 64 * ticks(WGMMA.beside_lost_alu_cycles))
     fast, alone = told(Work(ffma=64))
-    assert fast.own == alone[0]
+    assert fast.own == ticks(64 * WGMMA.beside_ffma_warp_cycles) > 2 * alone[0]
+    assert fast.pipes[0] == alone[0]  # another warp fills what it leaves
     assert fast.lost_ss == fast.lost_rs == int(alone[0] * WGMMA.beside_lost_ffma_cycles)
 
 

@@ -13,6 +13,7 @@ from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
 from asyncsim.sim import simulate
 from asyncsim.sim.simulate import Options, run
+from asyncsim.trace import SpanKind
 from tests.sim.schedules import H200, products, ring, with_numbers
 
 BOX = 16384
@@ -94,6 +95,19 @@ def test_wgmma_stream_reaches_the_interval_law(n: int) -> None:
         for g in (20, 40)
     ]
     assert (ends[1] - ends[0]) / 160 == pytest.approx(float(interval) * 64, abs=1.5)
+
+
+def test_an_instruction_that_finds_the_queue_full_is_issued_after_the_oldest() -> None:
+    """Of 12 of N = 128 seven are in flight; the eighth finds the first through, the next four wait
+    28 cycles from the end of that seven before them."""
+    once = products(n=128, groups=1, per_group=12, wait=0)
+    trace = simulate(once, H200, certified=True, keep_trace=True, ties=False).trace
+    assert trace is not None
+    through = [s.end for s in trace.spans if s.track == "tensor"]
+    name = "WgmmaMmaAsync m64n128k16"
+    waited = [s for s in trace.spans if s.name == name and s.kind is SpanKind.STALL]
+    issued = [s.end for s in waited if s.track == "math0/0"]
+    assert issued == [end + 28 for end in through[1:5]]
 
 
 @pytest.mark.parametrize("n", [64, 128, 256])
