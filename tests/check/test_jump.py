@@ -31,7 +31,7 @@ SIZES = {
     "cp_async_multistage": {"tiles": 25, "ctas": 2},
     "dispatch": {"rows": 25, "width": 8, "ctas": 2},
     "fp8_gemm": {"m": 256, "n": 256, "k": 1152, "ctas": 1},
-    "mma_gemm": {"m": 128, "n": 128, "k": 640},
+    "mma_gemm": {"m": 128, "n": 128, "k": 448},
     "pingpong_gemm": {"m": 256, "n": 256, "k": 640, "ctas": 1},
     "sgemm_cp_async": {"m": 128, "n": 128, "k": 200},
     "sync_copy": {"tiles": 25, "ctas": 2},

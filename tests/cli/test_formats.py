@@ -58,9 +58,9 @@ def test_the_witness_is_a_code_flow_with_a_thread_for_each_warp(cli: Any) -> Non
         assert all(s["location"]["physicalLocation"]["region"]["startLine"] > 0 for s in steps)
 
 
-@pytest.mark.parametrize("scenario", builtin_scenarios(), ids=lambda s: s.name)
-def test_a_twin_of_each_scenario_names_its_rule_in_sarif(cli: Any, scenario: Any) -> None:
-    """One is enough: that each twin is named is tested with the JSON form."""
+@pytest.mark.parametrize("scenario", builtin_scenarios()[::4], ids=lambda s: s.name)
+def test_twins_of_scenarios_name_their_rule_in_sarif(cli: Any, scenario: Any) -> None:
+    """Some are enough: that each rule is named is tested with the JSON form."""
     twin = scenario.twins[0]
     run = sarif(cli, scenario.name, *small(scenario.name, twin.name))
     assert twin.rule.name in [r["ruleId"] for r in run["results"]]

@@ -39,7 +39,7 @@ def assert_agrees(case: Case) -> None:
 
 
 @settings(
-    max_examples=300, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
+    max_examples=150, derandomize=True, deadline=None, suppress_health_check=list(HealthCheck)
 )
 @given(
     family=st.sampled_from(FAMILIES),
