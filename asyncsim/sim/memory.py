@@ -134,7 +134,7 @@ class Memory:
         self._worth = (numbers.rate("dram.read") / numbers.rate("dram.write")).as_integer_ratio()
         self._ports: dict[int, Fifo] = {}
         self._deliveries: dict[int, Fifo] = {}  # behind the ports: lines that are merged count here
-        self.asked = Fraction(0)  # bytes, of all SMs; a multicast asks once
+        self.asked = 0  # of all SMs, in parts of a byte; a multicast asks once
         members: dict[int, Fraction] = {}  # the SMs that a group stands for
         for sm in sms:
             group = sm.gpcs
@@ -194,13 +194,12 @@ class Memory:
         they are in step, and none has its last byte before the burst of all has passed.
         """
         amount, weight = moved.bytes, cta.weight
-        self.asked += Fraction(amount * weight, self._parts)
+        self.asked += amount * weight
         ready = self._look_up(cta, time, amount, box, share)
         gpc, delivery, own, burst = self._ways[sm.index]
         part, readers = share.dram
         missed = ready is None and share.miss
-        at, started, end, link = time, cause, last[0], last
-        charged = 0
+        at, started, end, link, charged = time, cause, last[0], last, 0
         if missed:
             charged = amount * part // readers
             at, end, started, link = self.dram.serve(time, charged, cause, weight)
@@ -299,9 +298,7 @@ class Memory:
         self, cta: Cta, time: int, amount: int, box: Box | None, share: Share
     ) -> tuple[int, Cause] | None:
         """When the box is or will be in L2 through an earlier fetch; None if nobody fetched it."""
-        if box is None:
-            return None
-        if not share.miss:
+        if box is None or not share.miss:
             return None
         found = self.contents.ask(cta.number, box, time)
         if found is None:
@@ -372,6 +369,11 @@ class Memory:
         self._flight.append((landing, cta.sm.index, amount, weighted))
         self._in_flight += weighted
         self._own[cta.sm.index].add(amount, weighted)
+
+    @property
+    def read_bytes(self) -> int:
+        """What all SMs have asked for."""
+        return round(Fraction(self.asked, self._parts))
 
     @property
     def carried(self) -> float:

@@ -37,6 +37,8 @@ class Numbers:
     def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self._used: dict[str, object] = dict.fromkeys(ALWAYS)
+        self._ticks: dict[str, int] = {}  # what was worked out before
+        self._rates: dict[str, Fraction] = {}
 
     def _read(self, key: str, suffix: str) -> object:
         if key not in self._used:
@@ -75,7 +77,10 @@ class Numbers:
 
     def ticks(self, key: str) -> int:
         """A number of cycles, in ticks."""
-        return ticks(self.exact(key))
+        known = self._ticks.get(key)
+        if known is None:
+            known = self._ticks[key] = ticks(self.exact(key))
+        return known
 
     def curve(self, key: str) -> Curve:
         """A curve of cycles."""
@@ -85,9 +90,12 @@ class Numbers:
 
     def rate(self, key: str) -> Fraction:
         """Bytes per tick."""
-        value = self._read(key, "_bytes_per_cycle")
-        assert isinstance(value, Fraction)
-        return value / TICKS_PER_CYCLE
+        known = self._rates.get(key)
+        if known is None:
+            value = self._read(key, "_bytes_per_cycle")
+            assert isinstance(value, Fraction)
+            known = self._rates[key] = value / TICKS_PER_CYCLE
+        return known
 
     def bytes(self, key: str) -> int:
         value = self._read(key, "_bytes")

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from copy import copy
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import islice, tee
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +62,7 @@ class _Anchor:
     posted: int
     busy: list[int]
     held: list[int]
-    asked: Fraction
+    asked: int
     stalls: list[dict[int, tuple[int, int]]]
     stalled: dict[int, int]
 

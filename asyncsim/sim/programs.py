@@ -52,7 +52,7 @@ def simulate_program(program: Program, machine: Machine, options: Options) -> Pr
     return replace(
         result,
         engines=engines,
-        l2_read_bytes=round(first.memory.asked) + result.l2_read_bytes,
+        l2_read_bytes=first.memory.read_bytes + result.l2_read_bytes,
         stalls=_longest_first(stalls),
         activity=None,
     )

@@ -30,7 +30,7 @@ def prediction(model: Model) -> Prediction:
         occupancy=model.placement.occupancy,
         path=path,
         engines=engines,
-        l2_read_bytes=round(model.memory.asked),
+        l2_read_bytes=model.memory.read_bytes,
         stalls=_stalls(model),
         trace=model.sms[0].rec.trace() if model.sms and model.sms[0].rec else None,
         assumed=sum(origins.get("assumed", {}).values()),
