@@ -28,6 +28,7 @@ from asyncsim.stream.period import Period, Periods, own_views
 from asyncsim.stream.program import Event
 
 BLOCK = 64  # turns that are watched, before as many and more are not
+ONCE = 16  # turns after which a barrier in its second phase is taken to be used no more
 AFTER = 8  # turns after a jump that are left alone: mostly the loop ends
 ALIKE = 12  # snapshots kept that look alike at a glance
 
@@ -82,7 +83,9 @@ class Jumper:
 
     def _settled(self) -> bool:
         """Whether the first phases are over: what is known of them has yet to get around."""
-        return all(b.state.generation != 1 for b in self._x.barriers.by_key.values())
+        return self._turns > ONCE or all(
+            b.state.generation != 1 for b in self._x.barriers.by_key.values()
+        )
 
     def _glance(self, event: Event) -> object:
         """What two states that recur have in common, at no cost."""

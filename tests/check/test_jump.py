@@ -19,6 +19,7 @@ from asyncsim.errors import ScheduleError
 from asyncsim.ir.schedule import Schedule
 from asyncsim.predict.result import CheckResult, Verdict
 from asyncsim.scenario import Scenario
+from asyncsim.scenarios.flash_attention import flash_attention
 from asyncsim.scenarios.multicast_gemm import multicast_gemm
 from asyncsim.scenarios.tma_ring import tma_ring
 from asyncsim.scenarios.ws_gemm import ws_gemm
@@ -76,6 +77,12 @@ def test_rings_jump(stages: int, tiles: int) -> None:
 
 def test_a_gemm_jumps() -> None:
     assert passed(ws_gemm.build({"m": 128, "n": 128, "k": 4096})) > 500
+
+
+def test_attention_jumps() -> None:
+    """The barrier of the queries stays in its second phase."""
+    params = {"seq": 4096, "heads": 1, "hdim": 64}
+    assert passed(flash_attention.build(params)) > 2000
 
 
 def test_a_gemm_of_a_cluster_jumps() -> None:
