@@ -19,15 +19,7 @@ from asyncsim.machine import Curve, ticks
 from asyncsim.sim.clocks import Clocks
 from asyncsim.sim.contents import Contents
 from asyncsim.sim.numbers import Numbers
-from asyncsim.sim.path import (
-    DRAM,
-    GPC,
-    L2_WRITE,
-    LATENCY_DRAM,
-    LATENCY_L2,
-    TMA,
-    Cause,
-)
+from asyncsim.sim.path import DRAM, GPC, L2_WRITE, LATENCY_DRAM, LATENCY_L2, TMA, Cause
 from asyncsim.sim.placement import Placement, others
 from asyncsim.sim.servers import Fifo
 from asyncsim.sim.steps import Box
