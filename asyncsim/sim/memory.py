@@ -185,7 +185,7 @@ class Memory:
         has asked for all. together: the SMs that read these lines ask for them at once, so that
         they are in step, and none has its last byte before the burst of all has passed.
         """
-        amount, weight = moved.bytes, cta.weight
+        amount, weight, sms = moved.bytes, cta.weight, self._weights[sm.index]
         self.asked += amount * weight
         ready = self._look_up(cta, time, amount, box, share)
         gpc, delivery, own, burst = self._ways[sm.index]
@@ -197,13 +197,11 @@ class Memory:
             at, end, started, link = self.dram.serve(time, charged, cause, weight)
         apart = readers > 1 and not together and cta.apart(time)
         carried = self._carried(share, moved.sectors, apart=apart)
-        at, finished, started, why = gpc.serve(at, carried, started, self._weights[sm.index])
+        at, finished, started, why = gpc.serve(at, carried, started, sms)
         if finished >= end:
             end, link = finished, why
         if share.apart[0]:
-            at, finished, started, why = delivery.serve(
-                at, moved.turns, started, self._weights[sm.index]
-            )
+            at, finished, started, why = delivery.serve(at, moved.turns, started, sms)
             if finished >= end:
                 end, link = finished, why
         _, finished, _, why = sm.port.serve(at, moved.port, started)
@@ -303,8 +301,8 @@ class Memory:
     def fifos(self) -> list[Fifo]:
         """All that serves in order for several SMs, or in their stead."""
         ways = [fifo for of_sm in self._ways.values() for fifo in (of_sm.own, of_sm.burst)]
-        shared = [self.dram, self._l2_write, self._store]
-        return [*shared, *self._ports.values(), *self._deliveries.values(), *ways]
+        ports = [*self._ports.values(), *self._deliveries.values()]
+        return [self.dram, self._l2_write, self._store, *ports, *ways]
 
     def in_flight(self) -> list[_Read]:
         """What is on its way from and to DRAM."""
