@@ -49,7 +49,8 @@ class Case:
 
     `args` are the kernel's p0..p3.  `cold` evicts L2 before every launch.  `rows` > 0 passes a
     tensor map with a box of rows x row_bytes (128 or 64, swizzled so), rows `pitch` bytes apart,
-    of elements of `element` bytes (4: floats).
+    of elements of `element` bytes (4: floats); ``promotion``: bytes that a miss brings to L2 at
+    least, 0 for what is asked for.
     `box` passes a map of any rank instead.  `mask` chooses SMs for kernels that read one.
     `dependent` launches the kernel a second time, allowed to start early, with 1 as its p3.
     `seconds` > 0 launches it again and again for so long and reads the board's power meanwhile, on
@@ -73,6 +74,7 @@ class Case:
     row_bytes: int = 128
     pitch: int = 128
     element: int = 2
+    promotion: int = 0
     cluster: int = 0
     mask: Callable[[Context], list[int]] | None = None
     series: bool = False

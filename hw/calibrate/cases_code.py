@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .case import Case, Context, Reduce, Samples, Words, per_step, split
-from .cases_copy import _ring_defines
+from .cases_copy import ring_defines
 from .sources import Variant
 
 KB = 1024
@@ -130,7 +130,7 @@ def _turn(bench: str, params: dict[str, int | str], defines: dict[str, int], war
     return Case(
         bench,
         params,
-        Variant("loops.cu", _ring_defines(**defines)),
+        Variant("loops.cu", ring_defines(**defines)),
         bench,
         per_step(TURNS, warps),
         block=32 * warps,
@@ -185,7 +185,7 @@ def _rings() -> Iterator[Case]:
 
 
 def _ring(mode: int, consumers: int, work: int, uniform: int, counted: int) -> Case:
-    defines = _ring_defines(
+    defines = ring_defines(
         PRODUCER=mode,
         CONSUMERS=consumers,
         WORK=work,
@@ -222,7 +222,7 @@ def _cp_async_turns() -> Iterator[Case]:
                 yield Case(
                     "cp_async_turn",
                     {"warps": warps, "copies": copies, "work": work, "stages": 4},
-                    Variant("loops.cu", _ring_defines(WORK=work, COPIES=copies)),
+                    Variant("loops.cu", ring_defines(WORK=work, COPIES=copies)),
                     "cp_async_turn",
                     per_step(TURNS),
                     block=32 * warps,

@@ -1,6 +1,6 @@
 """Cases: TMA, cp.async, L2, DRAM, global stores.  See docs/machine.md."""
 
-__all__ = ["copy_cases", "stream_case"]
+__all__ = ["copy_cases", "ring_defines", "stream_case"]
 
 from collections.abc import Iterator
 
@@ -338,7 +338,7 @@ def _shares() -> Iterator[Case]:
         yield Case(
             "fill_share",
             {"box": box, "depth": stages},
-            Variant("loops.cu", _ring_defines(BOX=box, STAGES=stages)),
+            Variant("loops.cu", ring_defines(BOX=box, STAGES=stages)),
             "fill_share",
             _share_reduce(256 * box),
             grid=264,
@@ -350,7 +350,7 @@ def _shares() -> Iterator[Case]:
         )
 
 
-def _ring_defines(**changes: int) -> tuple[tuple[str, int], ...]:
+def ring_defines(**changes: int) -> tuple[tuple[str, int], ...]:
     values = {
         "STAGES": 4,
         "PRODUCER": 0,

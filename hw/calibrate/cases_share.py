@@ -1,6 +1,6 @@
 """Cases: block placement, loads that SMs share, the start of a ring.  See docs/machine.md."""
 
-__all__ = ["share_cases"]
+__all__ = ["pair_case", "share_cases"]
 
 from collections import defaultdict
 from collections.abc import Iterator
@@ -139,7 +139,7 @@ def _pairs_reduce(total: int, ctas: int) -> Reduce:
     return reduce
 
 
-def _pair(
+def pair_case(
     columns: int,
     depth: int,
     *,
@@ -154,6 +154,7 @@ def _pair(
     wrap: int = 0,
     paced: bool = False,
     a_boxes: int = 1,
+    promotion: int = 0,
 ) -> Case:
     box = row * rows
     if not wrap:
@@ -176,6 +177,7 @@ def _pair(
             "pause": pause,
             "ctas": ctas,
             **({"paced": 1, "a_boxes": a_boxes, "wrap": wrap} if paced else {}),
+            **({"promotion": promotion} if promotion else {}),
         },
         Variant("share.cu", defines),
         "pairs",
@@ -186,6 +188,7 @@ def _pair(
         rows=rows,
         row_bytes=row,
         pitch=pitch,
+        promotion=promotion,
         words=4 * ctas * per_sm,
         repeat=3 if cold else 6,
         cold=cold,
@@ -196,32 +199,32 @@ def _pair(
 def _pairs() -> Iterator[Case]:
     for columns in (-1, 0, 2, 4, 8, 16, 32, 64):
         for depth in (1, 2, 3, 4, 5, 6):
-            yield _pair(columns, depth)
+            yield pair_case(columns, depth)
     for columns in (-1, 8, 16, 32, 64):  # two CTAs on an SM
         for depth in (1, 2, 3):
-            yield _pair(columns, depth, per_sm=2)
+            yield pair_case(columns, depth, per_sm=2)
     for columns in (-1, 32):  # boxes of 8 KB
         for depth in (2, 4, 6, 8, 12):
-            yield _pair(columns, depth, rows=64)
+            yield pair_case(columns, depth, rows=64)
     for columns in (16, 32, 64):
         for depth in (2, 3, 6):
-            yield _pair(columns, depth, rows=64, per_sm=2)
+            yield pair_case(columns, depth, rows=64, per_sm=2)
     for columns in (-1, 0, 8, 32):  # half lines
         for depth in (2, 4, 6, 12):
-            yield _pair(columns, depth, row=64)
+            yield pair_case(columns, depth, row=64)
         for depth in (2, 4, 6):
-            yield _pair(columns, depth, row=64, per_sm=2)
+            yield pair_case(columns, depth, row=64, per_sm=2)
     for depth in (2, 3, 4, 5, 6):  # dense rows
-        yield _pair(-2, depth, pitch=128 * 8, row=128)
-        yield _pair(-1, depth, ctas=1)
+        yield pair_case(-2, depth, pitch=128 * 8, row=128)
+        yield pair_case(-1, depth, ctas=1)
     for columns in (16, 32, 64):  # a pause as long as the products of a stage
         for depth in (2, 3, 4, 5, 6):
-            yield _pair(columns, depth, pause=512)
+            yield pair_case(columns, depth, pause=512)
     for columns in (16, 32, 64):
         for depth in (2, 3, 4, 5, 6):
-            yield _pair(columns, depth, cold=True)
+            yield pair_case(columns, depth, cold=True)
         for depth in (2, 3):
-            yield _pair(columns, depth, cold=True, per_sm=2)
+            yield pair_case(columns, depth, cold=True, per_sm=2)
 
 
 def _paced_pairs() -> Iterator[Case]:
@@ -233,7 +236,7 @@ def _paced_pairs() -> Iterator[Case]:
                     for cold in (False, True):
                         if cold and depth > 4:
                             continue
-                        yield _pair(
+                        yield pair_case(
                             columns,
                             depth,
                             rows=96,
@@ -246,16 +249,16 @@ def _paced_pairs() -> Iterator[Case]:
                         )
     for pace in (0, 500, 800, 1100):  # nothing is shared
         for depth in (1, 2, 3, 4):
-            yield _pair(-1, depth, rows=96, pause=pace, turns=256, wrap=8, paced=True)
+            yield pair_case(-1, depth, rows=96, pause=pace, turns=256, wrap=8, paced=True)
 
 
 def _own_pairs() -> Iterator[Case]:
     """From DRAM, nothing shared, rows 8 KB apart: rate and round trip by the bytes in flight."""
     for rows, depths in ((8, (1, 2, 4, 8)), (32, (1, 2, 4)), (128, (1, 2, 3, 4, 6))):
         for depth in depths:
-            yield _pair(-1, depth, rows=rows, cold=True)
+            yield pair_case(-1, depth, rows=rows, cold=True)
     for depth in (1, 2, 3, 4):
-        yield _pair(-1, depth, cold=True, ctas=1)
+        yield pair_case(-1, depth, cold=True, ctas=1)
 
 
 def _tile_pairs() -> Iterator[Case]:
@@ -268,7 +271,7 @@ def _tile_pairs() -> Iterator[Case]:
             for pace in paces:
                 for depth in depths:
                     for cold in (False, True):
-                        yield _pair(
+                        yield pair_case(
                             columns,
                             depth,
                             row=row,

@@ -51,7 +51,7 @@ class Lab:
         self.cubins = cubins
         self.codes: dict[Variant, Any] = {}
         self.logs: dict[Variant, str] = {}
-        self.maps: dict[tuple[int, int, int, int], Any] = {}
+        self.maps: dict[tuple[int, ...], Any] = {}
         self.box_maps: dict[Box, Any] = {}
         self.context = Context()
 
@@ -69,8 +69,10 @@ class Lab:
                 self.codes[variant], self.logs[variant] = compile_variant(variant)
         return self.codes[variant]
 
-    def tensor_map(self, rows: int, row_bytes: int, pitch: int, element: int) -> Any:
-        key = rows, row_bytes, pitch, element
+    def tensor_map(
+        self, rows: int, row_bytes: int, pitch: int, element: int, promotion: int
+    ) -> Any:
+        key = rows, row_bytes, pitch, element, promotion
         if key not in self.maps:
             from cuda.core import TensorMapDescriptorOptions
             from cuda.core.utils import StridedMemoryView
@@ -81,10 +83,11 @@ class Lab:
                 shape=(DATA_BYTES // pitch, pitch // element),
                 dtype=np.dtype(np.uint16 if element == 2 else np.float32),
             )
-            swizzles = type(options.swizzle)
+            swizzles, promotions = type(options.swizzle), type(options.l2_promotion)
             self.maps[key] = view.as_tensor_map(
                 box_dim=(rows, row_bytes // element),
                 swizzle=swizzles.SWIZZLE_128B if row_bytes == 128 else swizzles.SWIZZLE_64B,
+                l2_promotion=promotions[f"L2_{promotion}B" if promotion else "NONE"],
             )
         return self.maps[key]
 
@@ -125,7 +128,8 @@ class Lab:
         config = LaunchConfig(**shape)
         args: list[Any] = [self.out, self.abort, self.data, *(np.int32(p) for p in case.args)]
         if case.rows:
-            args.append(self.tensor_map(case.rows, case.row_bytes, case.pitch, case.element))
+            shape_of = case.rows, case.row_bytes, case.pitch, case.element, case.promotion
+            args.append(self.tensor_map(*shape_of))
         if case.box:
             args.append(self.box_map(case.box))
         if case.mask is not None:

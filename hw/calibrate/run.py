@@ -32,12 +32,14 @@ from .cases_matrix import matrix_cases
 from .cases_memory import memory_cases
 from .cases_open import open_cases
 from .cases_power import power_cases
+from .cases_promotion import promotion_cases
 from .cases_release import release_cases
 from .cases_share import share_cases
 from .cases_shared_sm import shared_sm_cases
 from .cases_sync import sync_cases
 from .cases_tiles import tiles_cases
 from .cases_train import train_cases
+from .cases_turns import turns_cases
 from .long_run import FILLING
 from .sources import compile_variant
 
@@ -48,6 +50,7 @@ CHECKS = (
     *("clock_operands", "wgmma_release", "bulk_turn", "both", "sends", "power"),
     *("both_slow", "same_part", "mixed", "global_turn", "remote_read", "tiles", "bulk_chain"),
     *("stream_pitch", "tile_copy_pitch", "tma_store_pitch", "tma_latency_pitch", "power_together"),
+    *("promoted_landing", "promoted_pairs", "turns_beside", "ring_held_up"),
 )
 Row = dict[str, Any]
 
@@ -69,6 +72,8 @@ def all_cases() -> Iterator[Case]:
     yield from both_cases()
     yield from beside_cases()
     yield from memory_cases()
+    yield from promotion_cases()
+    yield from turns_cases()
     yield from power_cases()
 
 

@@ -111,6 +111,48 @@ extern "C" __global__ void consumer_turn(KERNEL_ARGS) {
   if (x == 1234.5f) out[100] = 1;
 }
 
+// The same, while one more warp brings a box every p3 cycles (0: none) to where nobody reads.
+extern "C" __global__ void turns_beside(KERNEL_ARGS, const __grid_constant__ tmap m) {
+  u64 deadline = clk() + DEADLINE_CYCLES;
+  u32 empty = saddr(smem), full = empty + 256, mine = empty + 512, src = empty + 1024;
+  volatile u32* done = (volatile u32*)(smem + 768);
+  if (threadIdx.x == 0) *done = 0;
+  init_barriers(empty, 96, 0xfffff);
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 4; ++i) mbar_init(mine + 8 * i, 1);
+    mbar_fence_init();
+  }
+  __syncthreads();
+  u32 warp = uniform_warp();
+  float x = 0;
+  if (warp == CONSUMERS) {
+    if (p3 && elect()) {
+      u64 next = clk();
+      for (u32 i = 0; !*done && clk() < deadline; ++i) {
+        u32 slot = i & 3;
+        if (i > 3) wait(mine + 8 * slot, (i / 4 - 1) & 1, deadline, abort_word);
+        while (clk() < next) {}
+        next += p3;
+        mbar_expect(mine + 8 * slot, BOX);
+        tensor_load(src + (STAGES + slot) * BOX, &m, 0, (i & 15) * (BOX / 128), mine + 8 * slot);
+      }
+      u64 end = clk();
+      while (clk() - end < 20000) {}
+    }
+    __syncwarp();
+  } else {
+    u64 begin = clk();
+    while (clk() - begin < 4000) {}
+    u64 t0 = clk();
+    x = consumer(empty, full, src, threadIdx.x, p1, p2, p0, deadline, abort_word);
+    u64 t1 = clk();
+    if (threadIdx.x % 32 == 0) out[warp] = t1 - t0;
+    __syncwarp();
+    if (threadIdx.x == 0) *done = 1;
+  }
+  if (x == 1234.5f) out[100] = 1;
+}
+
 // A ring in L2: CONSUMERS warps, then the producer warp.  out[warp] = cycles of p2 turns.
 extern "C" __global__ void ring(KERNEL_ARGS, const __grid_constant__ tmap m) {
   u64 deadline = clk() + DEADLINE_CYCLES;
