@@ -98,7 +98,7 @@ def test_only_leaves_the_other_numbers_assumed(
         ),
         (
             ["--only", "nosuch"],
-            "no benchmark begins with 'nosuch'; there are beside, block_order, both, both_slow, boxes,",
+            "no benchmark begins with 'nosuch'; there are beside, block_order, both, both_slow,",
         ),
         (
             ["--from", str(ONE), "--only", "block_order"],
