@@ -6,7 +6,7 @@ happens in an SM takes less where the clock and with it the voltage is lower. Se
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 OPERANDS = ("random", "zeros")
 LOWEST_MHZ = 100.0
 MAX_WATTS = 100_000.0  # no board may draw more: a limit beyond is a slip
-_ROUNDS = 3  # of clock and cycles, where DRAM and L2 get faster in cycles
+_ROUNDS = 4  # of clock and cycles, where DRAM and L2 get faster in cycles
 _SAME = 0.005
+_NEAR = 0.15  # of a clock that was simulated for this: beside it, cycles go on along the line
 _MEMORY_MATTERS = 0.25  # of the run that DRAM, or what L2 hands out, is busy
 
 
@@ -94,55 +95,67 @@ def sustained(
 ) -> Sustained | None:
     """What a run gives if it repeats without pauses; None where its activity is not known.
 
-    ``cycles_at``: predicts the run at another clock, in MHz; asked once, where DRAM or the ports
-    to L2 are busy, since these two have clocks of their own. Clocks near that one have the cycles
-    between.
+    ``cycles_at``: predicts the run at another clock, in MHz; asked where DRAM or the ports to L2
+    are busy, since these two have clocks of their own: often once, four times at most.
     """
     if prediction.activity is None or not prediction.cycles:
         return None
     p = machine.power
     limit = float(p.limit_watts) if limit_w is None else limit_w
-    run, mhz, because = prediction, prediction.clock_mhz, ""
-    for _ in range(_ROUNDS):
-        activity = run.activity
-        assert activity is not None
-        load = Load(activity, run.cycles, machine, operands)
-        tensor = any(activity.flops.values())
-        top = float(machine.clock.tensor_mhz if tensor else machine.clock.boost_mhz)
+    tensor = any(prediction.activity.flops.values())
+    top = float(machine.clock.tensor_mhz if tensor else machine.clock.boost_mhz)
+    runs = [prediction]
+
+    def load(mhz: float) -> Load:
+        run = _at(runs, mhz)
+        assert run.activity is not None
+        return Load(run.activity, run.cycles, machine, operands)
+
+    for rounds in range(_ROUNDS + 1):
         found = {
             "tensor" if tensor else "boost": top,
-            "power": _highest(load.watts, limit * float(p.held_share), top),
-            "peak power": _highest(load.peak, float(p.peak_watts), top),
+            "power": _highest(lambda mhz: load(mhz).watts(mhz), limit * float(p.held_share), top),
+            "peak power": _highest(lambda mhz: load(mhz).peak(mhz), float(p.peak_watts), top),
         }
         because = min(found, key=lambda name: found[name])
         mhz = found[because]
-        apart = abs(mhz / run.clock_mhz - 1)
-        busy = max(run.engines.get(name, 0.0) for name in ("DRAM", "GPC port"))
-        if cycles_at is None or busy < _MEMORY_MATTERS or apart < _SAME:
+        if cycles_at is None or rounds == _ROUNDS or _is_known(runs, mhz):
             break
-        run = cycles_at(mhz) if run is prediction else _between(prediction, run, mhz)
-    activity = run.activity
-    assert activity is not None
+        runs.append(cycles_at(mhz))
+    run = _at(runs, mhz)
+    assert run.activity is not None
     time_us = run.cycles / mhz
-    watts = Load(activity, run.cycles, machine, operands).watts(mhz)
     return Sustained(
         cycles=run.cycles,
         time_us=time_us,
         clock_mhz=mhz,
-        watts=watts,
+        watts=load(mhz).watts(mhz),
         limit_w=limit,
         operands=operands,
         because=because,
-        tflops=sum(activity.flops.values()) / time_us / 1e6,
+        tflops=sum(run.activity.flops.values()) / time_us / 1e6,
     )
 
 
-def _between(first: Prediction, second: Prediction, mhz: float) -> Prediction:
-    """A run at a third clock, its cycles on the line through those of two."""
-    apart = second.clock_mhz - first.clock_mhz
-    slope = (second.cycles - first.cycles) / apart if apart else 0.0
-    cycles = second.cycles + slope * (mhz - second.clock_mhz)
-    return replace(second, cycles=cycles, clock_mhz=mhz)
+def _is_known(runs: Sequence[Prediction], mhz: float) -> bool:
+    """Whether the cycles at this clock follow from those at the clocks that were simulated."""
+    if abs(mhz / runs[0].clock_mhz - 1) < _SAME:
+        return True
+    if any(abs(mhz / run.clock_mhz - 1) < _NEAR for run in runs[1:]):
+        return True
+    busy = max(runs[-1].engines.get(name, 0.0) for name in ("DRAM", "GPC port"))
+    return busy < _MEMORY_MATTERS
+
+
+def _at(runs: Sequence[Prediction], mhz: float) -> Prediction:
+    """The run at a clock: its cycles on the line through those at the two clocks next to it."""
+    nearest, *others = sorted(runs, key=lambda run: abs(run.clock_mhz - mhz))
+    across = [run for run in others if (run.clock_mhz - mhz) * (nearest.clock_mhz - mhz) <= 0]
+    for second in across or others:
+        slope = (second.cycles - nearest.cycles) / (second.clock_mhz - nearest.clock_mhz)
+        cycles = nearest.cycles + slope * (mhz - nearest.clock_mhz)
+        return replace(nearest, cycles=cycles, clock_mhz=mhz)
+    return nearest
 
 
 def _highest(watts: Callable[[float], float], allowed: float, top: float) -> float:

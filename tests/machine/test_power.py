@@ -104,6 +104,24 @@ def test_where_memory_is_busy_the_run_is_predicted_again_at_the_clock_found(
     assert asked == []
 
 
+@pytest.mark.parametrize("limit", range(150, 700, 25))
+def test_no_clock_but_the_lowest_draws_more_than_the_limit(limit: int) -> None:
+    """Bytes at the rate of DRAM, whatever the clock, until the ports bound it below 700 MHz."""
+    activity = replace(NOTHING, sms=132.0, dram_bytes=2.2e9, fill_bytes=2.2e9, l2_bytes=2.2e9)
+    asked: list[float] = []
+
+    def again(mhz: float) -> Prediction:
+        asked.append(mhz)
+        cycles = CYCLES * max(mhz / 1980, 700 / 1980)
+        return replace(run(activity, dram=0.9), cycles=cycles, clock_mhz=mhz)
+
+    found = sustained(run(activity, dram=0.9), H200, limit_w=float(limit), cycles_at=again)
+    assert found is not None and len(asked) <= 4
+    assert found.watts <= limit or found.clock_mhz == pytest.approx(100)
+    true = again(found.clock_mhz).cycles
+    assert found.cycles == pytest.approx(true, rel=0.05)
+
+
 def test_energies_of_memory_do_not_fall_with_the_clock() -> None:
     activity = replace(NOTHING, dram_bytes=1e9)
     load = Load(activity, CYCLES, H200, "random")

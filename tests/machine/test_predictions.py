@@ -131,6 +131,6 @@ def test_predict_gives_verdict_and_origins() -> None:
     assert result.verdict.value == "clean"
     assert run is not None
     assert run.origins["published"]["wgmma"] == 1
-    assert run.origins["assumed"]["wgmma"] == 9
+    assert run.origins["assumed"]["wgmma"] == 10
     assert run.origins["assumed"]["clock"] == 1
     assert run.clock_mhz == 1772
