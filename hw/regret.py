@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from asyncsim.advise.result import foreseen_rank
+from asyncsim.advise.result import foreseen_us, sustained_rank
 from asyncsim.advise.trial import Subject
 from asyncsim.advise.workers import Lost, Processes
 from asyncsim.catalog import find_scenario
@@ -58,7 +58,10 @@ class Sweep:
 
     def picked(self) -> Measurement:
         """What ``advise`` takes of them: the fastest in a sustained run."""
-        return min(self.first(), key=lambda r: r.sustained).measured
+        fastest = min(r.sustained for r in self.first())
+        return min(
+            self.first(), key=lambda r: (sustained_rank(r.sustained, fastest), r.predicted)
+        ).measured
 
     def regret_pct(self, by: Quantity = cycles_of) -> float:
         """How much slower the picked one is than the fastest of all, in percent."""
@@ -113,7 +116,7 @@ def predicted(measurements: Sequence[Measurement], machine: str, jobs: int) -> l
                     found[numbers[n]] = Row(
                         measured=measurements[numbers[n]],
                         predicted=trial.prediction.time_us,
-                        sustained=foreseen_rank(trial)[0],
+                        sustained=foreseen_us(trial),
                     )
     finally:
         workers.close()

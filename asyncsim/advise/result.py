@@ -10,6 +10,8 @@ from asyncsim.advise.space import Space
 from asyncsim.advise.trial import Status, Trial
 from asyncsim.predict.result import Prediction
 
+SAME = 0.01  # sustained times are not known better; their mean error is 5 %
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relief:
@@ -56,8 +58,10 @@ class Advice:
     @property
     def ranked(self) -> tuple[Trial, ...]:
         """The proven-clean schedules, best first: those that were measured by measured cycles, then
-        the others by predicted time, sustained; of equal ones that with less shared memory."""
-        return tuple(sorted(self.of(Status.CLEAN), key=rank))
+        the others by predicted time, sustained; of equal ones that which is faster by itself, then
+        that with less shared memory."""
+        fastest = self._fastest()
+        return tuple(sorted(self.of(Status.CLEAN), key=lambda t: rank(t, fastest)))
 
     @property
     def best(self) -> Trial | None:
@@ -67,33 +71,50 @@ class Advice:
     @property
     def foreseen(self) -> Trial | None:
         """The one that is predicted to be the best, whatever was measured."""
-        return min(self.of(Status.CLEAN), key=foreseen_rank, default=None)
+        fastest = self._fastest()
+        clean = self.of(Status.CLEAN)
+        return min(clean, key=lambda t: foreseen_rank(t, fastest), default=None)
 
     @property
     def counts(self) -> Mapping[Status, int]:
         """How many combinations ended how."""
         return Counter(t.status for t in self.trials)
 
+    def _fastest(self) -> float:
+        """The least of the sustained times that are predicted, in us."""
+        return min((foreseen_us(t) for t in self.of(Status.CLEAN)), default=0.0)
+
     def of(self, status: Status) -> tuple[Trial, ...]:
         """The trials that ended so."""
         return tuple(t for t in self.trials if t.status is status)
 
 
-def rank(trial: Trial) -> tuple[int, float, float, int]:
+def rank(trial: Trial, fastest: float) -> tuple[int, float, float, int]:
     """Measured ones first, and last those that failed then."""
-    foreseen = foreseen_rank(trial)
+    foreseen = foreseen_rank(trial, fastest)
     m = trial.measured
     if m is None:
         return 1, *foreseen
     return (2, *foreseen) if m.trouble or m.cycles is None else (0, m.cycles, *foreseen[1:])
 
 
-def foreseen_rank(trial: Trial) -> tuple[float, float, int]:
-    """By the predicted time of a sustained run, whose clock the power limit may lower; then as one
-    run alone."""
+def foreseen_rank(trial: Trial, fastest: float) -> tuple[float, float, int]:
+    """By the predicted time of a sustained run, where ``fastest`` and what is within ``SAME`` of it
+    are equal; then as one run alone: where the power limit makes schedules alike, the one that
+    needs fewer cycles is the better one."""
+    return (sustained_rank(foreseen_us(trial), fastest), *single_rank(trial))
+
+
+def sustained_rank(us: float, fastest: float) -> float:
+    """The time itself, but for those that are as good as the fastest."""
+    return max(us, (1 + SAME) * fastest)
+
+
+def foreseen_us(trial: Trial) -> float:
+    """The predicted time in a sustained run, whose clock the power limit may lower; where that is
+    not known, of one run alone; infinite without a prediction."""
     p = trial.prediction
-    alone = single_rank(trial)
-    return (p.sustained.time_us if p and p.sustained else alone[0], *alone)
+    return p.sustained.time_us if p and p.sustained else single_rank(trial)[0]
 
 
 def single_rank(trial: Trial) -> tuple[float, int]:

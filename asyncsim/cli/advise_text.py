@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from asyncsim.advise.result import Advice, Relief, Step, foreseen_rank
+from asyncsim.advise.result import Advice, Relief, Step, foreseen_us
 from asyncsim.advise.rows import row
 from asyncsim.advise.trial import Status, Trial
 from asyncsim.cli.output import table, wrap
@@ -65,7 +65,7 @@ def _ranking(advice: Advice, shown: Sequence[Trial], best: Prediction) -> str:
         cells += [
             f"{p.cycles:,.0f}",
             f"{p.time_us:,.2f}",
-            f"{foreseen_rank(t)[0]:,.2f}",
+            f"{foreseen_us(t):,.2f}",
             _slower(t, shown[0]),
         ]
         if measured:
@@ -87,7 +87,7 @@ def _slower(trial: Trial, best: Trial) -> str:
         return ""
     if m and m.cycles and best.measured and best.measured.cycles:
         return _percent(m.cycles, best.measured.cycles)
-    return _percent(foreseen_rank(trial)[0], foreseen_rank(best)[0])
+    return _percent(foreseen_us(trial), foreseen_us(best))
 
 
 def _loss(p: Prediction, best: Prediction) -> str:
@@ -117,11 +117,8 @@ def _why(advice: Advice, best: Trial, p: Prediction) -> Iterator[str]:
     for i, step in enumerate(advice.why.steps):
         yield _line("a step" if i == 0 else "", _step(step, best, p))
     yield from _foreseen(advice, best)
-    near = [
-        t
-        for t in advice.trials
-        if foreseen_rank(t) < ((1 + ALIKE) * foreseen_rank(best)[0], 0.0, 0)
-    ]
+    within = (1 + ALIKE) * foreseen_us(best)
+    near = [t for t in advice.trials if foreseen_us(t) < within]
     if len(near) > 1 and best.measured is None:
         yield _line(
             "alike",

@@ -230,7 +230,20 @@ def test_equal_predictions_prefer_less_shared_memory() -> None:
     assert trial.prediction is not None
     occupancy = replace(trial.prediction.occupancy, smem_bytes=1 << 20)
     larger = replace(trial, prediction=replace(trial.prediction, occupancy=occupancy))
-    assert sorted([larger, trial], key=rank) == [trial, larger]
+    assert sorted([larger, trial], key=lambda t: rank(t, 0.0)) == [trial, larger]
+
+
+@pytest.mark.parametrize(("by", "first"), [(1.009, 1), (1.011, 0)])
+def test_sustained_times_within_a_percent_are_equal(by: float, first: int) -> None:
+    """The second takes half as long by itself, and ``by`` as long in a sustained run."""
+    advice = advise(behaving, vary={"how": (FINE,)}, jobs=1)
+    slow = advice.trials[0]
+    p = slow.prediction
+    assert p is not None and p.sustained is not None
+    longer = replace(p.sustained, time_us=by * p.sustained.time_us)
+    quick = replace(slow, prediction=replace(p, time_us=p.time_us / 2, sustained=longer))
+    both = replace(advice, trials=(slow, quick))
+    assert both.best is both.foreseen is both.trials[first]
 
 
 def test_a_deadlock_is_no_candidate() -> None:
